@@ -1,0 +1,31 @@
+# Compiler options, ccache and mold where present, sanitizers.
+find_program(CASTILE_CCACHE ccache)
+if(CASTILE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CASTILE_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CASTILE_CCACHE})
+endif()
+find_program(CASTILE_MOLD mold)
+if(CASTILE_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -Wno-unused-parameter -fdiagnostics-color=auto)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False positives of GCC 12 to 14 in inlined standard library code at -O2.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-dangling-reference)
+  add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wno-error>)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 hides <expected> from clang, which understates its support of concepts.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-builtin-macro-redefined> $<$<COMPILE_LANGUAGE:CXX>:-D__cpp_concepts=202002L>)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+
+if(CASTILE_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
+elseif(CASTILE_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -Wno-tsan)
+  add_link_options(-fsanitize=thread)
+endif()

@@ -1,0 +1,51 @@
+#pragma once
+// The checker: infers the type of every term, refuses ill-typed scripts, inserts int-to-float casts.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lang/arena.h"
+#include "lang/diag.h"
+#include "lang/term.h"
+
+namespace castile::lang {
+
+/// The type of an encoder literal, given by whoever knows formats: the text of the content type, such as
+/// "format(audio=pcm(stereo))". Called with the literal; throws ScriptError for an unknown encoder.
+using EncoderTyper = std::function<std::string(const term::Encoder&, Span)>;
+
+/// The types of everything global: builtins, then the standard library, then scripts, each extending it.
+class TypeEnvironment {
+public:
+    TypeEnvironment();
+    ~TypeEnvironment();
+    TypeEnvironment(TypeEnvironment&&) noexcept;
+    /// Declares a global of a type in the script's syntax; dotted names nest ("list.map" becomes method map of list).
+    void declare(Name name, std::string_view type_text);
+    /// A method that every value of a type constructor has: declare_method("source", "skip", "() -> unit").
+    void declare_method(Name constructor, Name method, std::string_view type_text);
+    void set_encoder_typer(EncoderTyper typer);
+    bool defined(std::string_view dotted_name) const;
+    std::string type_of(std::string_view dotted_name) const;   ///< printed; empty when unknown
+    std::vector<std::string> names() const;                     ///< globals, dotted, sorted (completion, did you mean)
+
+    struct Impl;
+    Impl& impl() const noexcept { return *impl_; }
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+struct CheckResult {
+    std::vector<Diagnostic> warnings;
+    Type* type = nullptr;              ///< of the whole term
+};
+
+/// Types `term` in `environment`; its top-level definitions are added to the environment. Throws ScriptError (4, 5, 6, ...).
+CheckResult check(Arena& arena, TypeEnvironment& environment, Term* term);
+
+std::string print_type(const Type* type);
+
+}  // namespace castile::lang

@@ -1,0 +1,56 @@
+#pragma once
+// The front end as a whole: one object that parses, checks and evaluates scripts over the builtins and the standard library.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lang/check.h"
+#include "lang/diag.h"
+#include "lang/value.h"
+
+namespace castile::lang {
+
+/// What makes a value of an encoder literal: given by formats/. `params` are evaluated.
+struct EncoderLiteral {
+    struct Param {
+        Name label;
+        Value value;
+        std::shared_ptr<EncoderLiteral> encoder;  ///< a nested %name(...)
+        Name word;
+        Span span;
+    };
+    Name name;
+    std::vector<Param> params;
+    Span span;
+};
+using EncoderMaker = std::function<Value(const EncoderLiteral&)>;
+
+class Engine {
+public:
+    struct Options {
+        bool standard_library = true;
+        std::string library_directory;   ///< where stdlib/ is; empty: found beside the binary, then the installed place
+        EncoderTyper encoder_typer;
+        EncoderMaker encoder_maker;
+        std::function<bool(std::string_view)> encoder_available;
+        bool strict = false;
+    };
+    explicit Engine(Options options);   ///< freezes the builtins, loads the standard library. Throws ScriptError.
+    ~Engine();
+
+    /// Parses and checks; nothing runs. Warnings go to `warnings`. Throws ScriptError.
+    void check_script(const std::string& name, std::string text, std::vector<Diagnostic>& warnings);
+    /// The same, then evaluates; returns the value of the last expression. Throws ScriptError, RuntimeError.
+    Value run_script(const std::string& name, std::string text, std::vector<Diagnostic>& warnings);
+    std::string last_type() const;       ///< printed type of the last script's value (REPL)
+    TypeEnvironment& types() noexcept;
+
+    struct Impl;
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace castile::lang

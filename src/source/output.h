@@ -1,0 +1,79 @@
+#pragma once
+// Output: the active end of a graph. EncodedOutput: an output that turns frames into bytes for a peer or a file.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "codec/format.h"
+#include "source/source.h"
+
+namespace castile {
+
+/// Pulls its input each tick while started and passes frames through, so that an output can be used as a source too.
+/// A subclass says what a frame means (`send`) and how to open and close (`start`, `stop`). All on the clock's worker.
+class Output : public Source, public Active {
+public:
+    struct Options {
+        bool fallible = false;     ///< false: the input must be infallible (checked at build: error 7, "That source is fallible.").
+        bool start = true;         ///< Start with the clock?
+        std::function<void()> on_start, on_stop;
+    };
+    Output(std::string operator_name, SourcePtr input, Options options);
+    ~Output() override;
+
+    void tick() noexcept final;
+    const std::string& active_name() const noexcept final { return id(); }
+
+    // Any thread (telnet, script, signal): takes effect between two ticks.
+    void request_start();
+    void request_stop();
+    bool started() const noexcept { return started_; }
+
+    bool fallible() const noexcept override { return options_.fallible; }
+    void skip() noexcept override { input().skip(); }
+    std::optional<Ticks> remaining() noexcept override { return input().remaining(); }
+    Source* effective_source() noexcept override { return input().effective_source(); }
+
+protected:
+    Source& input() noexcept { return *input_; }
+    bool can_generate() noexcept override { return input().ready(); }
+    void generate(Frame& out, Ticks wanted) noexcept override;
+
+    virtual void start() {}                          ///< May throw Error: logged; retried by the subclass's own policy.
+    virtual void stop() noexcept {}                  ///< Flush and close. Also at shutdown, before the process ends.
+    virtual void send(const Frame& frame) noexcept = 0;
+
+private:
+    SourcePtr input_;
+    Options options_;
+    std::atomic<bool> started_ = false;
+};
+
+/// Registers with the input's clock once fully built (shared_from_this must work): the last step of every output's build.
+void attach_output(const std::shared_ptr<Output>& output);
+
+/// An output with an encoder of its own: one StreamEncoder, opened at start(), closed at stop(). The encoder runs in
+/// the tick; what it makes goes to `write`, which must only queue.
+class EncodedOutput : public Output, protected ByteSink {
+public:
+    EncodedOutput(std::string operator_name, SourcePtr input, FormatPtr format, Options options);
+
+protected:
+    const Format& format() const noexcept { return *format_; }
+    StreamEncoder* encoder() noexcept { return encoder_.get(); }
+    void start() override;
+    void stop() noexcept override;
+    void send(const Frame& frame) noexcept override;
+    void restart_encoder();                       ///< Flushes, then opens a new one (a new file, a new connection).
+    virtual EncoderOptions encoder_options() const { return {}; }
+    // ByteSink: void write(ByteSpan) noexcept; void boundary(...) noexcept; implemented by the subclass.
+    virtual void metadata_changed(const MetadataPtr&) noexcept {}  ///< For ICY and the like.
+
+private:
+    FormatPtr format_;
+    std::unique_ptr<StreamEncoder> encoder_;
+};
+
+}  // namespace castile
