@@ -18,17 +18,20 @@ using SettingValue = std::variant<bool, int, double, std::string, std::vector<st
 class SettingBase {
 public:
     SettingBase(std::string name, SettingValue default_value, std::string doc, bool nullable = false);
+    ~SettingBase();
+    SettingBase(const SettingBase&) = delete;
     const std::string& name() const noexcept { return name_; }
     const std::string& doc() const noexcept { return doc_; }
     const SettingValue& default_value() const noexcept { return default_; }
     SettingValue value() const;
     void set(SettingValue value);  ///< Throws Error when the type differs from the default's.
     bool is_set() const;           ///< Set by the script, or still the default?
+    bool nullable() const noexcept { return nullable_; }  ///< Its default in a script is null, until set.
 
 private:
     std::string name_, doc_;
     SettingValue default_, value_;
-    bool set_ = false;
+    bool set_ = false, nullable_ = false;
 };
 
 template <class T>
