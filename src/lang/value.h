@@ -22,12 +22,20 @@ struct CallArgument;
 
 /// Base of the heap payloads.
 struct Object {
-    mutable std::uint32_t count_;   // atomic (std::atomic_ref), owned by Value
+    mutable std::uint32_t count_ = 0;        // atomic (std::atomic_ref), owned by Value
+    mutable const Object* next_ = nullptr;   // list of the dying: deep structures are freed without recursion
+    Object() = default;
+    Object(const Object&) = delete;
+    Object& operator=(const Object&) = delete;
     virtual ~Object() = default;
 };
 
 /// A kind of opaque host value (a source, a clock, a format, a socket): its script type constructor.
-struct ForeignKind { Name name; };
+struct ForeignKind {
+    Name name;
+    std::string (*print)(const void* object) = nullptr;             ///< as `print` shows it; default "<name>"
+    int (*compare)(const void* a, const void* b) = nullptr;         ///< default: by identity
+};
 
 class Value {
 public:
@@ -50,6 +58,10 @@ public:
     static Value foreign(const ForeignKind& kind, std::shared_ptr<void> object);
     using NativeFunction = std::function<Value(std::span<const CallArgument>)>;
     static Value function(NativeFunction f, std::string name = "");
+    /// ref(initial): called it gives its content; its method `set` replaces it. Reads and writes are atomic.
+    static Value reference(Value initial);
+    /// {a = ..., b = ...}
+    static Value record(std::vector<std::pair<Name, Value>> methods);
 
     /// Of the value below its methods.
     Kind kind() const noexcept;
@@ -81,7 +93,8 @@ public:
     Value get() const;
 
     std::shared_ptr<void> foreign_pointer() const;
-    const Object* object() const noexcept;
+    const Object* object() const noexcept;    ///< of the value below its methods; null for unboxed kinds
+    bool is_unit() const noexcept { return kind_ == Kind::tuple && elements().empty(); }
 
 private:
     friend struct ValueAccess;   // lang/eval
@@ -98,7 +111,8 @@ struct CallArgument {
 /// A script-level error (`error.raise`, failed builtins): caught by try/catch; at top level printed with its kind and message.
 class RuntimeError : public std::exception {
 public:
-    RuntimeError(std::string kind, std::string message) : kind_(std::move(kind)), message_(std::move(message)) {}
+    /// Notes the calls that the current thread is in.
+    RuntimeError(std::string kind, std::string message);
     const char* what() const noexcept override { return message_.c_str(); }
     const std::string& kind() const noexcept { return kind_; }       ///< "not_found", "invalid", "http", ...
     const std::string& message() const noexcept { return message_; }
