@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "lang/type_expr.h"
 
 namespace castile::lang {
+
+inline constexpr unsigned max_term_depth = 1000;
 
 struct Term;
 struct Type;     // lang/type.h
@@ -53,21 +56,29 @@ struct Param {
     Term* default_value = nullptr;
     bool optional = false;      ///< has a default value
 };
+/// %argsof(f), %argsof(f[a, b]), %argsof(f[!a]): the labelled params of f, or only some, or all but some.
+struct Argsof {
+    Name function;              ///< may be dotted
+    std::vector<Name> only, except;
+    Span span;
+    operator Name() const { return function; }
+};
 struct Capture { Name name; Scope scope; int slot; };      ///< from the enclosing function, into captured slot i
 struct Function {
     std::vector<Param> params;
     Term* body;
     TypeExpr* result = nullptr;
     Name name;                  ///< for messages; may be empty
-    std::vector<Name> argsof;   ///< %argsof(f): resolved by the checker into params
+    std::vector<Argsof> argsof; ///< resolved by the checker into params
     std::vector<Capture> captures;
     int locals = 0;             ///< slots of one activation
 };
-struct Argument { Name label; Term* value; Name spread_argsof; };  ///< spread_argsof: ...%argsof(f)
+/// spread_argsof: f(%argsof(g)) gives f each labelled param of g by its variable (`only`, `except` as in Argsof); value is then null.
+struct Argument { Name label; Term* value = nullptr; Name spread_argsof; std::vector<Name> only, except; };
 struct Apply { Term* function; std::vector<Argument> arguments; };
 struct Doc {
     std::string text;
-    std::vector<std::pair<std::string, std::string>> tags;         ///< "@category" -> "...", "@param" -> "~x ..."
+    std::vector<std::pair<std::string, std::string>> tags;         ///< ("@category", "..."), ("@param", "~x ..."), in order
 };
 enum class LetKind : std::uint8_t { plain, recursive, replaces };
 struct Let {
@@ -83,7 +94,8 @@ struct Let {
 struct Decode { Name decoder; std::vector<Argument> options; Term* input; };
 struct Sequence { Term* first; Term* second; };
 struct MethodValue { Name name; Term* value; };
-struct Methods { Term* base; std::vector<MethodValue> methods; Term* spread = nullptr; };  ///< base.{m = v}; {m = v, ...spread}; base null: ()
+/// base.{m = v}; {m = v, ...spread}; base null: (). `methods` win over the base's own, and the spread's win over both.
+struct Methods { Term* base; std::vector<MethodValue> methods; Term* spread = nullptr; };
 struct Invoke { Term* base; Name method; bool optional = false; Term* otherwise = nullptr; };  ///< b.m, b?.m, (b.m ?? otherwise)
 struct Open { Term* record; Term* body; };
 struct Coalesce { Term* value; Term* otherwise; };           ///< a ?? b, b only when a is null
@@ -106,6 +118,7 @@ struct EncoderParam {
 struct Encoder { Name name; std::vector<EncoderParam> params; };           ///< name without %, "audio_low.copy" keeps the dot
 }  // namespace term
 
+/// Not nested deeper than max_term_depth, except along Let::body, Sequence::second and Open::body, which are as long as the program.
 struct Term {
     Span span;
     std::variant<term::Int, term::Float, term::String, term::Bool, term::Null, term::Variable, term::Tuple, term::List,
