@@ -84,7 +84,8 @@ enum class LetKind : std::uint8_t { plain, recursive, replaces };
 struct Let {
     LetKind kind;
     Pattern* pattern;
-    std::vector<Name> path;     ///< `def a.b.c` / `let a.b.c = ...`: extends the value a with a method; empty otherwise
+    /// `def a.b.c` / `let a.b.c = ...`: extends the value a with a method: {a, b, c}, and the pattern is then the Variable a. Else empty.
+    std::vector<Name> path;
     Term* value;
     Term* body;                 ///< null at the end of a program or block: the value is then ()
     Doc* doc = nullptr;

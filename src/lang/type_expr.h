@@ -18,13 +18,13 @@ struct Variable { Name name; };                           ///< 'a
 struct Wildcard {};                                       ///< _
 struct Apply { Name name; std::vector<struct ApplyArg> args; };   ///< pcm(stereo), source(audio=pcm('a), video=none), ref(int), [..] is List
 struct ApplyArg { Name label; TypeExpr* type; std::string literal; bool rest = false; };  ///< label may be empty; literal for numbers/strings; rest: `...` or `...'a`
-struct List { TypeExpr* element; };                       ///< [t]
+struct List { TypeExpr* element; bool json_object = false; };  ///< [t]; [(string * t)] as json.object
 struct Tuple { std::vector<TypeExpr*> elements; };        ///< t * u; empty: unit
 struct Nullable { TypeExpr* type; };                      ///< t?
 struct Getter { TypeExpr* type; };                        ///< {t}
 struct Param { Name label; TypeExpr* type; bool optional = false; };  ///< ?label : t
 struct Arrow { std::vector<Param> params; TypeExpr* result; };        ///< (t, ?label : u) -> v
-struct Method { Name name; TypeExpr* type; bool optional = false; };  ///< name : t, name? : t
+struct Method { Name name; TypeExpr* type; bool optional = false; std::string json_name; };  ///< name : t, name? : t, "key" as name : t
 struct Record { TypeExpr* base; std::vector<Method> methods; };       ///< base.{...}; base null: a plain record
 struct Argsof { Name function; std::vector<std::string> only_or_except; };
 }  // namespace texpr
