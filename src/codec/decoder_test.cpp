@@ -1,0 +1,111 @@
+#include "codec/decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "codec/test_media.h"
+#include "codec/text.h"
+
+namespace castile {
+namespace {
+
+TEST(Decoder, WavIsSampleExact) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path("ramp.wav");
+    write_wav(path, 44100, 2, 10000, [](int i, int c) { return static_cast<std::int16_t>(c == 0 ? i % 30000 : -(i % 30000)); });
+    auto decoder = open_decoder(path);
+    ASSERT_TRUE(decoder) << decoder.error().message;
+    EXPECT_NEAR(*(*decoder)->duration(), 10000 / 44100.0, 1e-6);
+    int seen = 0;
+    for (;;) {
+        const PcmBlock block = (*decoder)->read(Ticks{882}, 2);
+        for (std::size_t i = 0; i < block.samples(); ++i, ++seen) {
+            ASSERT_FLOAT_EQ(block.channel(0)[i], static_cast<float>(seen % 30000) / 32768.f);
+            ASSERT_FLOAT_EQ(block.channel(1)[i], static_cast<float>(-(seen % 30000)) / 32768.f);
+        }
+        if (block.samples() < 882) break;
+    }
+    EXPECT_EQ(seen, 10000);
+    EXPECT_EQ((*decoder)->remaining()->count, 0);
+    EXPECT_TRUE((*decoder)->read(Ticks{882}, 2).empty());
+}
+
+TEST(Decoder, CuePointsAndSeekAreSampleExact) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path("ramp.wav");
+    write_wav(path, 44100, 1, 30000, [](int i, int) { return static_cast<std::int16_t>(i); });
+    auto decoder = open_decoder(path, {.cue_in = 0.1, .cue_out = 0.5});
+    ASSERT_TRUE(decoder);
+    EXPECT_NEAR(*(*decoder)->duration(), 0.4, 1e-6);
+    PcmBlock block = (*decoder)->read(Ticks{100}, 2);
+    ASSERT_EQ(block.samples(), 100u);
+    EXPECT_EQ(std::lround(block.channel(0)[0] * 32768), 4410);
+    EXPECT_EQ(std::lround(block.channel(1)[99] * 32768), 4509);
+    EXPECT_EQ((*decoder)->seek(Ticks{10000}).count, 10000);
+    block = (*decoder)->read(Ticks{100}, 1);
+    EXPECT_EQ(std::lround(block.channel(0)[0] * 32768), 14510);
+    EXPECT_EQ((*decoder)->seek(Ticks{-100000}).count, -10200);   // not before the cue point
+    std::size_t total = 0;
+    for (std::size_t n = 1; n > 0; total += n) n = (*decoder)->read(Ticks{441}, 2).samples();
+    EXPECT_EQ(total, 17640u);
+}
+
+TEST(Decoder, ChannelsAndRateAreConverted) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path("tone.wav");
+    write_wav(path, 22050, 2, 22050, [](int i, int c) { return c == 0 ? static_cast<std::int16_t>(20000 * std::sin(i * 0.1)) : std::int16_t{0}; });
+    auto decoder = open_decoder(path);
+    ASSERT_TRUE(decoder);
+    std::size_t total = 0;
+    float peak = 0;
+    for (;;) {
+        const PcmBlock block = (*decoder)->read(Ticks{882}, 1);
+        for (float x : block.channel(0)) peak = std::max(peak, std::abs(x));
+        total += block.samples();
+        if (block.samples() < 882) break;
+    }
+    EXPECT_NEAR(static_cast<double>(total), 44100, 2);
+    EXPECT_NEAR(peak, 0.5 * 20000 / 32768, 0.02);
+}
+
+TEST(Decoder, RefusesWhatIsNotMedia) {
+    const TemporaryFolder folder;
+    auto missing = open_decoder(folder.path("nowhere.mp3"));
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().kind, Failure::Kind::not_found);
+    EXPECT_NE(missing.error().message.find("nowhere.mp3"), std::string::npos);
+
+    const std::string text = folder.path("text.mp3");
+    {
+        std::ofstream out(text);
+        for (int i = 0; i < 2000; ++i) out << "This is not music, line " << i << ", whatever the name says.\n";
+    }
+    auto refused = open_decoder(text);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("text.mp3"), std::string::npos);
+
+    std::ofstream(folder.path("empty.mp3"));
+    EXPECT_FALSE(open_decoder(folder.path("empty.mp3")));
+    EXPECT_FALSE(open_decoder(folder.path("")));
+
+    // A list must not make us open what it names.
+    std::ofstream(folder.path("list.mp3")) << "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n" << text << "\n#EXT-X-ENDLIST\n";
+    EXPECT_FALSE(open_decoder(folder.path("list.mp3")));
+}
+
+TEST(Text, KeepsUtf8AndReadsTheRestAsLatin1) {
+    EXPECT_EQ(to_utf8("Caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC", 100), "Caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC");
+    EXPECT_EQ(to_utf8("Caf\xE9", 100), "Caf\xC3\xA9");
+    EXPECT_EQ(to_utf8("\xC3\xA9\xC3\xA9", 3), "\xC3\xA9");
+    EXPECT_EQ(to_utf8(std::string_view("a\0b", 3), 10), "a");
+    EXPECT_FALSE(valid_utf8("\xC0\x80"));
+    EXPECT_FALSE(valid_utf8("\xED\xA0\x80"));
+    EXPECT_FALSE(valid_utf8("\xF4\x90\x80\x80"));
+    EXPECT_TRUE(valid_utf8("\xF0\x9F\x8E\xB5"));
+}
+
+}  // namespace
+}  // namespace castile
