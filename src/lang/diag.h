@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ public:
     std::uint32_t add(std::string name, std::string text);
     const std::string& name(std::uint32_t file) const { return files_.at(file).name; }
     const std::string& text(std::uint32_t file) const { return files_.at(file).text; }
+    /// A default Span (file 0) is nowhere.
+    bool known(Span span) const { return span.file != 0 && span.file < files_.size(); }
     struct Position { unsigned line, column; };           ///< 1-based line, 0-based column in characters
     Position position(std::uint32_t file, std::uint32_t offset) const;
     /// "at script.liq, line 3, char 4-7" as Liquidsoap words it.

@@ -26,7 +26,7 @@ struct Operator {
     Category category;
     std::string doc;
     std::vector<lang::BuiltinParam> params;
-    std::string result;                       ///< "source(audio=pcm('a), 'b)"; outputs: "source(...)" too
+    std::string result;                       ///< "source(audio=pcm('a), 'b)"; outputs: "unit", which gets the methods of sources and outputs
     SourcePtr (*build)(Args& args) = nullptr; ///< throws Error; an Output is attached to its clock by RegisterOperator
     std::vector<OperatorMethod> methods;
     std::string deprecated;
