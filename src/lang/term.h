@@ -18,10 +18,11 @@ inline constexpr unsigned max_term_depth = 1000;
 struct Term;
 struct Type;     // lang/type.h
 struct Pattern;
+struct Shape;    // lang/decode.h
 
 /// A pattern of let, def parameters, for and catch. Bound variables carry the slot given by the resolver.
 namespace pat {
-struct Variable { Name name; int slot = -1; bool captured = false; };
+struct Variable { Name name; int slot = -1; bool global = false; };
 struct Wildcard {};
 struct Tuple { std::vector<Pattern*> elements; };
 /// [a, b, ...rest, c]: `rest` null when there is no spread; an anonymous spread is a Wildcard.
@@ -71,7 +72,8 @@ struct Function {
     Name name;                  ///< for messages; may be empty
     std::vector<Argsof> argsof; ///< resolved by the checker into params
     std::vector<Capture> captures;
-    int locals = 0;             ///< slots of one activation
+    int locals = 0;             ///< slots of one activation; parameter i arrives in slot i
+    int self_slot = -1;         ///< where a recursive local function finds itself
 };
 /// spread_argsof: f(%argsof(g)) gives f each labelled param of g by its variable (`only`, `except` as in Argsof); value is then null.
 struct Argument { Name label; Term* value = nullptr; Name spread_argsof; std::vector<Name> only, except; };
@@ -92,13 +94,13 @@ struct Let {
     bool is_def = false;        ///< written with def (a function or a getter): generalised, unused is warned differently
 };
 /// `let json.parse (x : t) = s`, `yaml.parse`, `xml.parse`, `sqlite.row`, `sqlite.query`, `eval`: the decoder is guided by the pattern's type.
-struct Decode { Name decoder; std::vector<Argument> options; Term* input; };
+struct Decode { Name decoder; std::vector<Argument> options; Term* input; const Shape* shape = nullptr; };   ///< shape: by the resolver
 struct Sequence { Term* first; Term* second; };
 struct MethodValue { Name name; Term* value; };
 /// base.{m = v}; {m = v, ...spread}; base null: (). `methods` win over the base's own, and the spread's win over both.
 struct Methods { Term* base; std::vector<MethodValue> methods; Term* spread = nullptr; };
 struct Invoke { Term* base; Name method; bool optional = false; Term* otherwise = nullptr; };  ///< b.m, b?.m, (b.m ?? otherwise)
-struct Open { Term* record; Term* body; };
+struct Open { Term* record; Term* body; int slot = -1; };     ///< slot: of the record while it is open, by the resolver
 struct Coalesce { Term* value; Term* otherwise; };           ///< a ?? b, b only when a is null
 struct And { Term* left; Term* right; };
 struct Or { Term* left; Term* right; };
