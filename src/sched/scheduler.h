@@ -19,6 +19,10 @@ public:
     /// (Instant::max() = wait until woken by Scheduler::wake).
     virtual Instant run(Instant now) noexcept = 0;
     virtual int priority() const noexcept { return 0; }  ///< Ties go to the higher; overload hits the lower first.
+    /// How long before its deadline it is worth running when a worker is awake anyway.
+    virtual Duration slack() const noexcept { return {}; }
+    /// false: always queues as normal work (a clock that nobody paces).
+    virtual bool isochronous() const noexcept { return true; }
     virtual const std::string& name() const noexcept = 0;
 };
 
@@ -29,6 +33,9 @@ struct SchedulerOptions {
     Duration iso_period = std::chrono::seconds(5);
     unsigned blocking_threads = 16;           ///< at most; made when needed
 };
+
+/// The options that settings.scheduler.* ask for.
+SchedulerOptions scheduler_options();
 
 /// The process has one. All members are safe from any thread unless they say otherwise.
 class Scheduler {
@@ -53,6 +60,9 @@ public:
 
     boost::asio::io_context& io() noexcept;  ///< For net/ only.
     TimeSource& time() noexcept;
+
+    const SchedulerOptions& options() const noexcept;
+    bool started() const noexcept;  ///< Are there workers?
 
     /// Simulated time: runs everything due up to `until`, in order, moving the time source (which must be manual).
     void run_simulated(Instant until);

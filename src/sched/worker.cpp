@@ -1,0 +1,266 @@
+// The workers: who runs what next, and who waits for what.
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "sched/scheduler_impl.h"
+
+namespace castile {
+
+using detail::IsoEntry;
+using detail::IsoQueue;
+using detail::Worker;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration watch_time = 20ms;      // an awake worker that has not looked at the queues for so long is stuck
+constexpr Duration keeper_grace = 10ms;    // a keeper this late is stuck in a handler
+constexpr Duration overload = 100ms;       // from here on priorities go before deadlines
+constexpr Duration handler_budget = 500us; // for normal handlers between two isochronous runs
+
+thread_local Worker* current_worker = nullptr;
+thread_local const IsoTask* current_task = nullptr;
+
+void set_timer(int fd, Instant when) noexcept {
+    itimerspec spec{};  // all zero disarms
+    if (when != Instant::max()) {
+        const auto at = std::max<std::int64_t>(1, when.time_since_epoch().count());
+        spec.it_value.tv_sec = at / 1'000'000'000;
+        spec.it_value.tv_nsec = at % 1'000'000'000;
+    }
+    timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, nullptr);
+}
+
+Instant plus(Instant at, Duration by) noexcept { return at > Instant::max() - by ? Instant::max() : at + by; }
+
+template <class F>
+void guarded(F&& call) noexcept {
+    try {
+        call();
+    } catch (const std::exception& e) {
+        log_line(LogLevel::severe, "scheduler", fmt::format("A handler failed: {}", e.what()));
+    } catch (...) {
+        log_line(LogLevel::severe, "scheduler", "A handler failed.");
+    }
+}
+
+}  // namespace
+
+namespace detail {
+
+Worker::Worker(unsigned i) : index(i), timer_fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
+    if (timer_fd < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+}
+
+Worker::~Worker() { close(timer_fd); }
+
+Worker* this_worker() noexcept { return current_worker; }
+const IsoTask* running_task() noexcept { return current_task; }
+
+}  // namespace detail
+
+void Scheduler::Impl::work(Worker& me) noexcept {
+    current_worker = &me;
+    Lock lock(queues_mutex);
+    while (!stopping) {
+        const Instant now = time.now();
+        me.busy_since = now;
+        if (me.called) {
+            me.called = false;
+            --called;
+        }
+        if (run_iso(lock, me, now)) continue;
+        if (run_handlers(lock, options.slice)) continue;
+        if (!stopping) idle(lock, me);
+    }
+    current_worker = nullptr;
+}
+
+// One isochronous run and some handlers, or false when nothing is due. Under the limit isochronous entries come first and
+// handlers get a short turn; above it, both get turns of the same length.
+bool Scheduler::Impl::run_iso(Lock& lock, Worker& me, Instant now) {
+    const double share = me.share.at(now, options.iso_period);
+    me.over_limit = detail::over_limit(me.over_limit, share, options.iso_cpu);
+    const auto runnable = [now](const IsoQueue& queue) {
+        const IsoEntry* top = queue.top();
+        return top && top->deadline != Instant::max() && top->deadline - top->task->slack() <= now;
+    };
+    IsoQueue* queue = runnable(iso) ? &iso : nullptr;
+    const bool fair = me.over_limit || !queue;
+    if (fair && normal.earliest() <= now && (!queue || normal.earliest() < iso.earliest())) queue = &normal;
+    if (!queue) return false;
+    IsoEntry& entry = *queue->pop(now, overload);
+    if (now - entry.deadline > 10 * overload && now - overload_logged > 10s) {
+        overload_logged = now;
+        log_line(LogLevel::info, "scheduler",
+                 fmt::format("The machine is too slow: {} waited {:.2f} s.", entry.task->name(),
+                             std::chrono::duration<double>(now - entry.deadline).count()));
+    }
+    // Others are due: one worker more. When this one is busy already, it shares also what is not due yet.
+    if (iso.earliest() <= now || normal.earliest() <= now || (share > options.iso_cpu / 2 && runnable(iso))) wake_parked();
+    else if (!parked.empty() && (watch < now + watch_time / 2 || watch == Instant::max())) set_watch(now + watch_time);
+    run_entry(lock, &me, entry, now);
+    me.busy_since = time.now();
+    run_handlers(lock, fair ? std::max<Duration>(me.busy_since - now, 1ms) : handler_budget);
+    return true;
+}
+
+void Scheduler::Impl::run_entry(Lock& lock, Worker* me, IsoEntry& entry, Instant now) {
+    entry.running = true;
+    const std::shared_ptr<IsoTask> task = entry.task;  // released after the lock, should it be the last
+    lock.unlock();
+    current_task = task.get();
+    const Instant next = task->run(now);
+    current_task = nullptr;
+    const Instant end = time.now();
+    lock.lock();
+    entry.running = false;
+    if (me) me->share.add(end - now, end, options.iso_period);
+    if (entry.removed || stopping) {
+        entry.task.reset();
+        entries.erase(task.get());
+        stopped_running.notify_all();
+        lock.unlock();
+        const_cast<std::shared_ptr<IsoTask>&>(task).reset();
+        lock.lock();
+        return;
+    }
+    entry.deadline = std::min(next, entry.rerun);
+    entry.rerun = Instant::max();
+    entry.share.add(end - now, end, options.iso_period);
+    const bool alone_over = detail::over_limit(entry.normal, entry.share.at(end, options.iso_period), options.iso_cpu);
+    const bool normal_now = alone_over || !task->isochronous();
+    if (normal_now != entry.normal && task->isochronous())
+        log_line(LogLevel::info, "scheduler",
+                 normal_now ? fmt::format("{} uses more than {:.0f} % of a worker: it queues with normal work.", task->name(), 100 * options.iso_cpu)
+                            : fmt::format("{} is isochronous again.", task->name()));
+    entry.normal = normal_now;
+    queue_of(entry).push(&entry);
+    deadline_moved(entry.deadline);
+}
+
+bool Scheduler::Impl::run_handlers(Lock& lock, Duration budget) {
+    const bool simulated = time.simulated();
+    const Instant start = time.now();
+    Instant now = start;
+    for (bool any = false;; any = true) {
+        if (stopping) return any;
+        bool ran = run_timer(lock, now);
+        if (!ran) {
+            lock.unlock();
+            ran = poll_one();
+            lock.lock();
+        }
+        if (!ran) return any;
+        if (simulated) continue;
+        now = time.now();
+        if (now - start > budget) {
+            wake_parked();  // there may be more than one worker's work
+            return true;
+        }
+    }
+}
+
+bool Scheduler::Impl::run_timer(Lock& lock, Instant now) {
+    const auto first = timers.begin();
+    if (first == timers.end() || first->first.due > now) return false;
+    std::function<void()> handler = std::move(first->second);
+    timers.erase(first);
+    lock.unlock();
+    guarded(handler);
+    handler = nullptr;
+    lock.lock();
+    return true;
+}
+
+bool Scheduler::Impl::poll_one() noexcept {
+    bool ran = true;  // also when it threw
+    guarded([&] { ran = io.poll_one() > 0; });
+    return ran;
+}
+
+Instant Scheduler::Impl::earliest() const noexcept {
+    const Instant timer = timers.empty() ? Instant::max() : timers.begin()->first.due;
+    return std::min({iso.earliest(), normal.earliest(), timer});
+}
+
+void Scheduler::Impl::idle(Lock& lock, Worker& me) {
+    const Instant deadline = earliest();
+    const Instant now = time.now();
+    if (deadline <= now) return;
+    const bool kept = keeper && plus(keeper_until, keeper_grace) >= now;
+    const bool others = std::any_of(workers.begin(), workers.end(), [&](const auto& other) {
+        return other.get() != &me && !other->parked && other.get() != keeper && now - other->busy_since < watch_time;
+    });
+    if (kept)
+        park(lock, me, plus(std::min(deadline, keeper_until), keeper_grace));
+    else if (others)
+        park(lock, me, plus(std::min(deadline, plus(now, keeper_grace)), keeper_grace));
+    else
+        keep(lock, me, deadline);
+}
+
+void Scheduler::Impl::park(Lock& lock, Worker& me, Instant until) {
+    if (!parked.empty()) set_watch(Instant::max());
+    me.parked = true;
+    parked.push_back(&me);
+    watch = Instant::min();
+    set_watch(until);
+    lock.unlock();
+    std::uint64_t expirations = 0;
+    while (read(me.timer_fd, &expirations, sizeof expirations) < 0 && errno == EINTR) {
+    }
+    lock.lock();
+    if (me.parked) {  // the watch went off
+        me.parked = false;
+        if (!parked.empty() && parked.back() == &me) watch = Instant::max();
+        std::erase(parked, &me);
+    }
+}
+
+void Scheduler::Impl::keep(Lock& lock, Worker& me, Instant deadline) {
+    keeper = &me;
+    keeper_until = deadline;
+    set_watch(plus(deadline, keeper_grace));
+    const Duration wait = deadline == Instant::max() ? Duration::max() : deadline - time.now();
+    lock.unlock();
+    guarded([&] {
+        if (wait == Duration::max())
+            io.run_one();
+        else if (wait > Duration::zero())
+            io.run_one_for(wait);
+    });
+    lock.lock();
+    if (keeper == &me) keeper = nullptr;
+}
+
+void Scheduler::Impl::wake_parked() noexcept {
+    if (parked.empty() || (called > 0 && !stopping)) return;
+    Worker* worker = parked.back();
+    parked.pop_back();
+    worker->parked = false;
+    worker->called = true;
+    worker->busy_since = time.now();
+    ++called;
+    watch = Instant::max();
+    set_timer(worker->timer_fd, Instant(1ns));
+}
+
+void Scheduler::Impl::set_watch(Instant when) noexcept {
+    if (parked.empty() || when == watch) return;
+    watch = when;
+    set_timer(parked.back()->timer_fd, when);
+}
+
+void Scheduler::Impl::deadline_moved(Instant when) noexcept {
+    if (!keeper || when >= keeper_until) return;
+    keeper_until = when;
+    boost::asio::post(io, [] {});  // wakes it; it then looks at the queues
+}
+
+}  // namespace castile
