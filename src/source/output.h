@@ -24,6 +24,8 @@ public:
     ~Output() override;
 
     void tick() noexcept final;
+    void activate() final { wake_up(); }
+    void deactivate() noexcept final;
     const std::string& active_name() const noexcept final { return id(); }
 
     // Any thread (telnet, script, signal): takes effect between two ticks.
@@ -41,14 +43,21 @@ protected:
     bool can_generate() noexcept override { return input().ready(); }
     void generate(Frame& out, Ticks wanted) noexcept override;
 
-    virtual void start() {}                          ///< May throw Error: logged; retried by the subclass's own policy.
+    /// May throw Error: it is logged, and the output waits for request_start() (the subclass's own policy, or an order).
+    /// A fallible output starts when its input is ready and stops when it is not any more.
+    virtual void start() {}
     virtual void stop() noexcept {}                  ///< Flush and close. Also at shutdown, before the process ends.
     virtual void send(const Frame& frame) noexcept = 0;
 
 private:
+    void try_start() noexcept;
+    void do_stop() noexcept;
+    void run_hook(const std::function<void()>& hook) noexcept;
+
     SourcePtr input_;
     Options options_;
-    std::atomic<bool> started_ = false;
+    std::atomic<bool> started_ = false, wanted_;
+    std::atomic<bool> start_failed_ = false;   ///< until it is asked to start again
 };
 
 /// Registers with the input's clock once fully built (shared_from_this must work): the last step of every output's build.
@@ -74,6 +83,7 @@ protected:
 private:
     FormatPtr format_;
     std::unique_ptr<StreamEncoder> encoder_;
+    bool failing_ = false;   ///< the encoder failed and was opened anew; a second time in a row stops the output
 };
 
 }  // namespace castile

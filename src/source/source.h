@@ -1,6 +1,7 @@
 #pragma once
 // Source: a node of the stream graph. Makes one frame a tick, once, for whoever asks.
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -54,7 +55,6 @@ public:
     const Frame& frame() noexcept;         ///< This tick's frame; length 0 when not ready.
     const Frame& peek_frame() noexcept;    ///< The same without counting as used: follow with consume().
     void consume(Ticks count) noexcept;    ///< The first `count` ticks of this tick's frame are used.
-    /// Called when the reader changes, mid-stream, to this source: it may restart its track marks and metadata.
 
     // --- Life: the clock's worker; refcounted by activations -----------------------------------------------------
     void wake_up(Source* activator = nullptr);  ///< First activation calls on_wake_up(), after the inputs'.
@@ -78,12 +78,16 @@ public:
     void on_frame(std::function<void()> f);
     void on_wake_up_do(std::function<void()> f);
     void on_sleep_do(std::function<void()> f);
-    void insert_metadata_next(MetadataPtr m, bool new_track);  ///< Any thread: goes out with the next frame.
+    void clear_last_metadata() noexcept;
+    /// Any thread: goes out with the next frame. `replace` false: only when that frame begins without metadata.
+    void insert_metadata_next(MetadataPtr m, bool new_track, bool replace = true);
+    const std::vector<Source*>& activators() const noexcept { return activators_; }  ///< Clock's worker.
 
     /// Script-level methods of this very source (playlist.reload, queue.push, ...) keep their state in the C++ object.
 
 protected:
-    /// Declares an input: it joins our clock and is woken with us. In constructors. `same_content` also unifies content().
+    /// Declares an input: it joins our clock and is woken with us. In constructors; between ticks on a source that is
+    /// awake (it is woken at once). `same_content` also unifies content(). Throws Error.
     void add_input(SourcePtr input, bool same_content);
     void remove_input(const Source& input);           ///< Between ticks; sleeps it.
 
@@ -94,12 +98,16 @@ protected:
     virtual void on_wake_up() {}                      ///< May throw Error: the start fails with its message.
     virtual void on_sleep() noexcept {}
 
-    int pcm_channels(Name field = "audio") const noexcept;  ///< The agreed number of channels, once woken.
+    int pcm_channels() const noexcept;                ///< of "audio", as agreed; once woken.
+    int pcm_channels(Name field) const noexcept;
 
 private:
     friend class SourceRegistry;
     void begin_tick() noexcept;
-    void run_watchers(const Frame&) noexcept;
+    void make() noexcept;
+    void add_inserted(Frame& fresh) noexcept;
+    void run_watchers(const Frame& fresh) noexcept;
+    const ContentFormat& cached_format(Name field) const noexcept;
 
     std::string operator_name_, id_;
     Logger log_;
@@ -107,10 +115,19 @@ private:
     ContentPtr content_;
     std::vector<SourcePtr> inputs_;
     int activations_ = 0;
+    std::vector<Source*> activators_;
     std::int64_t tick_ = -1;
     bool made_ = false;
-    Ticks consumed_;
-    Frame frame_, kept_;
+    Ticks consumed_;                 ///< of frame_
+    Ticks elapsed_{-1};              ///< since the last track mark; negative: there was none
+    Frame frame_, kept_, more_;      ///< this tick's; what last tick left; made behind what was left
+    mutable std::vector<std::pair<Name, ContentFormat>> formats_;  ///< once woken
+
+    mutable std::mutex metadata_mutex_;  // guards last_metadata_, inserted_
+    MetadataPtr last_metadata_;
+    struct Inserted;
+    std::vector<Inserted> inserted_;
+    std::atomic<bool> has_inserted_ = false;
     struct Watchers;
     std::unique_ptr<Watchers> watchers_;
 };

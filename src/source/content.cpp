@@ -1,0 +1,105 @@
+// What the tracks of connected sources hold, agreed before they start: a union-find of fields and formats.
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "source/source.h"
+
+namespace castile {
+
+class ContentVariable {
+public:
+    ContentPtr parent;
+    std::map<Name, ContentFormat> fields;
+    bool closed = false;  ///< no other fields
+};
+
+namespace {
+
+std::mutex content_mutex;  // guards every variable
+
+ContentVariable& find(const ContentPtr& c) {
+    ContentVariable* v = c.get();
+    while (v->parent) v = v->parent.get();
+    return *v;
+}
+
+std::string describe(const ContentFormat& f) {
+    switch (f.kind) {
+        case ContentFormat::Kind::any: return "anything";
+        case ContentFormat::Kind::none: return "nothing";
+        case ContentFormat::Kind::packets: return "encoded packets";
+        case ContentFormat::Kind::pcm: break;
+    }
+    if (f.channels == 0) return "pcm";
+    return f.channels == 1 ? "pcm(mono)" : f.channels == 2 ? "pcm(stereo)" : fmt::format("pcm({} channels)", f.channels);
+}
+
+// `any` and `none` (a track that a format leaves unused) ask for nothing.
+ContentFormat meet(Name field, const ContentFormat& a, const ContentFormat& b) {
+    const auto open = [](const ContentFormat& f) { return f.kind == ContentFormat::Kind::any || f.kind == ContentFormat::Kind::none; };
+    if (open(a)) return open(b) && a.kind == ContentFormat::Kind::none ? a : b;
+    if (open(b)) return a;
+    if (a.kind == b.kind && (a.channels == b.channels || a.channels == 0 || b.channels == 0)) return a.channels ? a : b;
+    throw Error(fmt::format("The track \"{}\" cannot be both {} and {}.", field.str(), describe(a), describe(b)));
+}
+
+void require(ContentVariable& v, Name field, const ContentFormat& f) {
+    const auto found = v.fields.find(field);
+    if (found == v.fields.end()) {
+        if (v.closed) throw Error(fmt::format("The source has no track \"{}\".", field.str()));
+        v.fields.emplace(field, f);
+    } else {
+        found->second = meet(field, found->second, f);
+    }
+}
+
+}  // namespace
+
+ContentPtr make_content() { return std::make_shared<ContentVariable>(); }
+
+void unify_content(const ContentPtr& a, const ContentPtr& b) {
+    std::lock_guard lock(content_mutex);
+    ContentVariable &to = find(a), &from = find(b);
+    if (&to == &from) return;
+    for (const auto& [field, format] : from.fields) require(to, field, format);
+    if (from.closed) {
+        for (const auto& [field, format] : to.fields)
+            if (!from.fields.contains(field)) throw Error(fmt::format("The source has no track \"{}\".", field.str()));
+        to.closed = true;
+    }
+    ContentPtr root = a;
+    while (root->parent) root = root->parent;
+    from.fields.clear();
+    from.parent = root;
+}
+
+void require_content(const ContentPtr& c, Name field, ContentFormat f) {
+    std::lock_guard lock(content_mutex);
+    require(find(c), field, f);
+}
+
+void forbid_other_fields(const ContentPtr& c) {
+    std::lock_guard lock(content_mutex);
+    find(c).closed = true;
+}
+
+ContentFormat content_format(const ContentPtr& c, Name field) {
+    std::lock_guard lock(content_mutex);
+    const ContentVariable& v = find(c);
+    const auto found = v.fields.find(field);
+    ContentFormat format = found == v.fields.end() ? ContentFormat{} : found->second;
+    if (format.kind == ContentFormat::Kind::any && field == Name("audio")) format.kind = ContentFormat::Kind::pcm;
+    if (format.kind == ContentFormat::Kind::pcm && format.channels == 0) format.channels = stream_parameters().channels;
+    return format;
+}
+
+std::vector<Name> content_fields(const ContentPtr& c) {
+    std::lock_guard lock(content_mutex);
+    std::vector<Name> names;
+    for (const auto& [field, format] : find(c).fields) names.push_back(field);
+    return names;
+}
+
+}  // namespace castile
