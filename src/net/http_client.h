@@ -23,6 +23,10 @@ struct HttpResponse {
     std::vector<std::pair<std::string, std::string>> headers;   ///< names lower-case
 };
 
+/// "Castile/VERSION": what we call ourselves.
+const std::string& http_user_agent();
+
+/// Any http or https URL; redirects stay within these. Any status is a response: the caller judges it.
 std::expected<HttpResponse, Failure> http_request(const HttpRequest& request);
 /// Downloads to `path` (created); returns the response without its body. `max_bytes` bounds the file.
 std::expected<HttpResponse, Failure> http_download(const HttpRequest& request, const std::string& path);
