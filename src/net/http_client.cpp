@@ -122,6 +122,7 @@ std::expected<HttpResponse, Failure> perform(const HttpRequest& request, std::FI
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+    if (!request.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.ca_file.c_str());
     if (!has_user_agent) curl_easy_setopt(curl, CURLOPT_USERAGENT, http_user_agent().c_str());
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, request.follow_redirects ? 1L : 0L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, max_redirects);

@@ -15,6 +15,7 @@ struct HttpRequest {
     std::vector<std::pair<std::string, std::string>> headers;
     double timeout_seconds = 10;
     bool follow_redirects = true;
+    std::string ca_file;                 ///< further authorities to trust; empty: the system's alone
     std::size_t max_bytes = 64u << 20;   ///< a larger body is an error
 };
 struct HttpResponse {

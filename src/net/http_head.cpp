@@ -25,6 +25,8 @@ HttpRequestReader::HttpRequestReader() : impl_(std::make_unique<Impl>()) {
     impl_->parser.eager(false);
 }
 
+HttpRequestReader::HttpRequestReader(HttpRequestReader&&) noexcept = default;
+HttpRequestReader& HttpRequestReader::operator=(HttpRequestReader&&) noexcept = default;
 HttpRequestReader::~HttpRequestReader() = default;
 
 void HttpRequestReader::limit_body(std::size_t bytes) {

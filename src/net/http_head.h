@@ -21,6 +21,8 @@ inline constexpr std::size_t max_http_head = 16u << 10;
 class HttpRequestReader {
 public:
     HttpRequestReader();
+    HttpRequestReader(HttpRequestReader&&) noexcept;
+    HttpRequestReader& operator=(HttpRequestReader&&) noexcept;
     ~HttpRequestReader();
     enum class Status { more, head_done, done, failed };
     /// Takes what it can from `data`; `used` says how much. head_done is told once, before the body is read: call

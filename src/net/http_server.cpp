@@ -114,7 +114,7 @@ private:
     std::vector<RoutePtr> routes_;
     std::vector<Acceptor> acceptors_;
     std::vector<std::unique_ptr<asio::steady_timer>> pauses_;
-    std::list<std::weak_ptr<NetStream>> connections_;
+    std::list<std::weak_ptr<Connection>> connections_;  // those that still speak HTTP: a taken stream is its taker's
     std::shared_ptr<std::atomic<int>> count_ = std::make_shared<std::atomic<int>>(0);
     bool closed_ = false;
 };
@@ -164,6 +164,13 @@ public:
             self->written_ = 0;
             self->keep_alive_ = keep_alive && self->served_ < requests_per_connection;
             self->transmit();
+        });
+    }
+    /// Any thread: closes when idle, after the answer otherwise.
+    void end() {
+        stream_->run([self = shared_from_this()] {
+            self->served_ = requests_per_connection;
+            if (self->out_.empty() && !self->reader_.begun()) self->stream_->close();
         });
     }
     const std::shared_ptr<SocketStream>& stream() const noexcept { return stream_; }
@@ -368,12 +375,12 @@ void Server::accepted(SocketStream::Socket socket) {
     }
     count_->fetch_add(1);
     stream->slot = std::shared_ptr<void>(nullptr, [count = count_](void*) { count->fetch_sub(1); });
+    auto connection = std::make_shared<Connection>(weak_from_this(), stream);
     {
         std::lock_guard lock(connections_mutex_);
         connections_.remove_if([](const auto& weak) { return weak.expired(); });
-        connections_.push_back(stream);
+        connections_.push_back(connection);
     }
-    auto connection = std::make_shared<Connection>(weak_from_this(), stream);
     stream->run([connection] { connection->start(); });
 }
 
@@ -389,7 +396,7 @@ void Server::close() noexcept {
     }
     std::lock_guard lock(connections_mutex_);
     for (const auto& weak : connections_) {
-        if (const auto stream = weak.lock()) stream->run([stream] { stream->close(); });
+        if (const auto connection = weak.lock()) connection->end();
     }
     connections_.clear();
 }

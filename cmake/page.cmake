@@ -1,0 +1,12 @@
+# The station page's files as C++ arrays in generated/station_page.inc; made anew when one of them changes.
+set(page_code "// Generated from src/net/page/ by cmake/page.cmake.\n")
+foreach(file index.html station.css station.js)
+  set(path ${CMAKE_SOURCE_DIR}/src/net/page/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(REGEX REPLACE "[.]" "_" symbol ${file})
+  string(APPEND page_code "constexpr unsigned char ${symbol}[] = {${bytes}};\n")
+endforeach()
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/station_page.inc CONTENT "${page_code}" @ONLY)
