@@ -17,8 +17,8 @@ inline constexpr const char* string_concat = "concat";
 inline constexpr const char* regexp = "regexp";        ///< r/x/gi: regexp(flags=["g", "i"], "x")
 inline constexpr const char* regexp_flags = "flags";
 
-/// 10h30 and 10h-12h: time_in_mod(from, to, modulus), in seconds since Monday 0h taken modulo `modulus` (60, 3600, 86400, 604800
-/// or 1): whether now is in [from, to). from > to wraps around. {10h-12h} is a getter of it.
+/// 10h30 and 10h-12h: time_in_mod(from, to, modulus), in local seconds since Sunday 0h taken modulo `modulus` (60, 3600, 86400 or
+/// 604800): whether now is in [from, to), or, when from > to, not in [to, from). {10h-12h} is a getter of it.
 inline constexpr const char* time_in_mod = "time_in_mod";
 
 // a := b is (a.set(b) : unit); !a is a().

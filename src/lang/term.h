@@ -99,7 +99,8 @@ struct Sequence { Term* first; Term* second; };
 struct MethodValue { Name name; Term* value; };
 /// base.{m = v}; {m = v, ...spread}; base null: (). `methods` win over the base's own, and the spread's win over both.
 struct Methods { Term* base; std::vector<MethodValue> methods; Term* spread = nullptr; };
-struct Invoke { Term* base; Name method; bool optional = false; Term* otherwise = nullptr; };  ///< b.m, b?.m, (b.m ?? otherwise)
+/// b.m, b?.m (null when there is no m), (b.m ?? otherwise: when there is no m or it is null)
+struct Invoke { Term* base; Name method; bool optional = false; Term* otherwise = nullptr; };
 struct Open { Term* record; Term* body; int slot = -1; };     ///< slot: of the record while it is open, by the resolver
 struct Coalesce { Term* value; Term* otherwise; };           ///< a ?? b, b only when a is null
 struct And { Term* left; Term* right; };

@@ -14,7 +14,7 @@ struct TypeExpr;
 
 namespace texpr {
 struct Named { Name name; };                              ///< int, float, string, bool, never, any, yuv420p, stereo, ... dotted too: ffmpeg.copy
-struct Variable { Name name; };                           ///< 'a
+struct Variable { Name name; };                           ///< 'a, without the quote
 struct Wildcard {};                                       ///< _
 struct Apply { Name name; std::vector<struct ApplyArg> args; };   ///< pcm(stereo), source(audio=pcm('a), video=none), ref(int), [..] is List
 struct ApplyArg { Name label; TypeExpr* type; std::string literal; bool rest = false; };  ///< label may be empty; literal for numbers/strings; rest: `...` or `...'a`
@@ -30,7 +30,8 @@ struct Argsof { Name function; std::vector<std::string> only_or_except; };
 }  // namespace texpr
 
 /// Constraints of builtin declarations ("where 'a is a number type") are `where` clauses on the outermost node.
-struct TypeConstraint { Name variable; std::string kind; };  ///< "number", "orderable", "internal type", ...
+/// Without the quote; the words without article and final "type": "number", "orderable", "track", "set of internal tracks", ...
+struct TypeConstraint { Name variable; std::string kind; };
 
 struct TypeExpr {
     Span span;
