@@ -62,6 +62,7 @@ public:
 
 private:
     Request() = default;
+    friend struct RequestAccess;
     int id_ = 0;
     std::string uri_;
     std::atomic<State> state_ = State::idle;
