@@ -225,19 +225,30 @@ std::vector<Metadata::Entry> parse_annotation_list(std::string_view& text) {
     return entries;
 }
 
+namespace {
+
+void append_quoted(std::string& text, std::string_view value) {
+    text += '"';
+    for (const char c : value) {
+        if (c == '"' || c == '\\') text += '\\';
+        if (c == '\n') text += "\\n";
+        else if (c == '\r') text += "\\r";
+        else text += c;
+    }
+    text += '"';
+}
+
+}  // namespace
+
 std::string annotate_uri(const std::vector<Metadata::Entry>& entries, const std::string& uri) {
     if (entries.empty()) return uri;
     std::string text = "annotate:";
     for (const auto& [key, value] : entries) {
-        if (text.back() != ':') text += ',';
-        text += key + "=\"";
-        for (const char c : value) {
-            if (c == '"' || c == '\\') text += '\\';
-            if (c == '\n') text += "\\n";
-            else if (c == '\r') text += "\\r";
-            else text += c;
-        }
-        text += '"';
+        if (&key != &entries.front().first) text += ',';
+        if (key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos) text += key;
+        else append_quoted(text, key);
+        text += '=';
+        append_quoted(text, value);
     }
     return text + ":" + uri;
 }

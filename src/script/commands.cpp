@@ -55,9 +55,12 @@ std::optional<Command> find_command(const std::string& name) {
 
 void add_source_command(const SourcePtr& source, const std::string& name, const std::string& usage,
                         const std::string& description, lang::Value function) {
-    Command command{usage, description, [function = std::move(function)](const std::string& argument) {
-                        return function.call({lang::Value::string(argument)}).as_string();
-                    }};
+    add_source_command(source, name, {usage, description, [function = std::move(function)](const std::string& argument) {
+                                          return function.call({lang::Value::string(argument)}).as_string();
+                                      }});
+}
+
+void add_source_command(const SourcePtr& source, const std::string& name, Command command) {
     std::lock_guard lock(table().commands_mutex);
     auto& list = table().of_sources;
     std::erase_if(list, [&](const SourceCommand& c) {

@@ -25,5 +25,7 @@ std::map<std::string, Command> all_commands();
 /// `id.name` once the source has its final id: resolved when the command is looked up, so a later set_id counts.
 void add_source_command(const SourcePtr& source, const std::string& name, const std::string& usage,
                         const std::string& description, lang::Value function);
+/// The same with a function of the engine, which must hold the source weakly.
+void add_source_command(const SourcePtr& source, const std::string& name, Command command);
 
 }  // namespace castile::script
