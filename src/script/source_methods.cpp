@@ -57,7 +57,7 @@ std::vector<ForeignMethod> make_queries() {
                [](const Value&, const BuiltinArgs&) { return Value::list({}); }),
         method("clear_last_metadata", "Forget the last metadata.", {}, "unit",
                [](const Value& self, const BuiltinArgs&) {
-                   order(source_from_value(self), [](Source& s) { clear_last_metadata(s); });
+                   order(source_from_value(self), [](Source& s) { s.clear_last_metadata(); });
                    return Value::unit();
                }),
         constant("clock", "The clock that drives the source.", "clock",
@@ -78,7 +78,7 @@ std::vector<ForeignMethod> make_queries() {
                    return Value::boolean(std::dynamic_pointer_cast<Active>(source_from_value(self)) != nullptr);
                }),
         method("is_ready", "Has the source something to play now?", {}, "bool",
-               [](const Value& self, const BuiltinArgs&) { return Value::boolean(was_ready(source_from_value(self))); }),
+               [](const Value& self, const BuiltinArgs&) { return Value::boolean(source_from_value(self)->was_ready()); }),
         method("is_up", "Is the source awake: prepared for streaming, or streaming?", {}, "bool",
                [](const Value& self, const BuiltinArgs&) { return Value::boolean(source_from_value(self)->awake()); }),
         method("last_metadata", "The last metadata that the source gave, if any.", {}, "[string * string]?",
@@ -125,7 +125,7 @@ std::vector<ForeignMethod> make_orders() {
                "unit",
                [](const Value& self, const BuiltinArgs& args) {
                    source_from_value(self)->insert_metadata_next(
-                       std::make_shared<const Metadata>(metadata_from_value(args[2])), args[1].as_bool());
+                       std::make_shared<const Metadata>(metadata_from_value(args[2])), args[1].as_bool(), args[0].as_bool());
                    return Value::unit();
                }),
         method("register_command", "Add a command of this source, `id.name`, to the server.",

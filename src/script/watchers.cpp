@@ -85,12 +85,12 @@ Value watch_sleep(const SourcePtr& source, Callback callback) {
 }
 
 Value watch_start(Output& output, Callback callback) {
-    order(output.shared_from_this(), [callback](Source& s) { s.on_wake_up_do([callback] { callback(); }); });
+    order(output.shared_from_this(), [callback](Source& s) { static_cast<Output&>(s).on_start_do([callback] { callback(); }); });
     return handle(callback);
 }
 
 Value watch_stop(Output& output, Callback callback) {
-    order(output.shared_from_this(), [callback](Source& s) { s.on_sleep_do([callback] { callback(); }); });
+    order(output.shared_from_this(), [callback](Source& s) { static_cast<Output&>(s).on_stop_do([callback] { callback(); }); });
     return handle(callback);
 }
 
@@ -102,9 +102,5 @@ Value watch_position(const SourcePtr& source, PositionWatch watch, Callback call
     });
     return handle(callback);
 }
-
-bool was_ready(const SourcePtr& source) { return source->ready(); }
-
-void clear_last_metadata(Source&) {}
 
 }  // namespace castile::script

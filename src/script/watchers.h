@@ -23,9 +23,4 @@ struct PositionWatch {
 };
 lang::Value watch_position(const SourcePtr& source, PositionWatch watch, Callback callback);
 
-/// Was the source ready when last asked? Any thread.
-bool was_ready(const SourcePtr& source);
-
-void clear_last_metadata(Source& source);   ///< The clock's worker.
-
 }  // namespace castile::script

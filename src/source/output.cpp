@@ -57,12 +57,14 @@ void Output::try_start() noexcept {
         return;
     }
     run_hook(options_.on_start);
+    for (const auto& hook : start_hooks_) run_hook(hook);
 }
 
 void Output::do_stop() noexcept {
     started_ = false;
     stop();
     run_hook(options_.on_stop);
+    for (const auto& hook : stop_hooks_) run_hook(hook);
 }
 
 void Output::run_hook(const std::function<void()>& hook) noexcept {

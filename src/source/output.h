@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "codec/format.h"
 #include "source/source.h"
@@ -32,6 +33,9 @@ public:
     void request_start();
     void request_stop();
     bool started() const noexcept { return started_; }
+    // Clock's worker, or before the start. Called after those of the options.
+    void on_start_do(std::function<void()> f) { start_hooks_.push_back(std::move(f)); }
+    void on_stop_do(std::function<void()> f) { stop_hooks_.push_back(std::move(f)); }
 
     bool fallible() const noexcept override { return options_.fallible; }
     void skip() noexcept override { input().skip(); }
@@ -56,6 +60,7 @@ private:
 
     SourcePtr input_;
     Options options_;
+    std::vector<std::function<void()>> start_hooks_, stop_hooks_;
     std::atomic<bool> started_ = false, wanted_;
     std::atomic<bool> start_failed_ = false;   ///< until it is asked to start again
 };

@@ -128,8 +128,9 @@ void Source::begin_tick() noexcept {
 
 bool Source::ready() noexcept {
     begin_tick();
-    if (made_) return frame_.length().count > 0;
-    return kept_.length().count > 0 || can_generate();
+    const bool now = made_ ? frame_.length().count > 0 : kept_.length().count > 0 || can_generate();
+    was_ready_.store(now, std::memory_order_relaxed);
+    return now;
 }
 
 const Frame& Source::peek_frame() noexcept {
@@ -191,7 +192,8 @@ void Source::add_inserted(Frame& fresh) noexcept {
 void Source::run_watchers(const Frame& fresh) noexcept {
     const auto& marks = fresh.track_marks();
     const auto& metadata = fresh.metadata();
-    if (elapsed_.count >= 0) elapsed_ += fresh.length();
+    const std::int64_t elapsed = elapsed_.load(std::memory_order_relaxed);
+    if (elapsed >= 0) elapsed_.store(elapsed + fresh.length().count, std::memory_order_relaxed);
     std::size_t m = 0;
     const auto give_metadata = [&](const FrameMetadata& given) {
         {
@@ -202,7 +204,7 @@ void Source::run_watchers(const Frame& fresh) noexcept {
     };
     for (const Ticks mark : marks) {
         for (; m < metadata.size() && metadata[m].position < mark; ++m) give_metadata(metadata[m]);
-        elapsed_ = fresh.length() - mark;
+        elapsed_.store((fresh.length() - mark).count, std::memory_order_relaxed);
         const bool has_metadata = m < metadata.size() && metadata[m].position == mark;
         if (!has_metadata) clear_last_metadata();
         call_all<const MetadataPtr&>(log_, watchers_->track, has_metadata ? metadata[m].metadata : empty_metadata());
@@ -262,8 +264,9 @@ void Source::remove_input(const Source& input) {
 // --- Queries, watchers ---------------------------------------------------------------------------------------------
 
 std::optional<double> Source::elapsed() const noexcept {
-    if (elapsed_.count < 0) return std::nullopt;
-    return to_seconds(elapsed_);
+    const std::int64_t elapsed = elapsed_.load(std::memory_order_relaxed);
+    if (elapsed < 0) return std::nullopt;
+    return to_seconds(Ticks{elapsed});
 }
 
 MetadataPtr Source::last_metadata() const noexcept {

@@ -60,6 +60,7 @@ public:
     void wake_up(Source* activator = nullptr);  ///< First activation calls on_wake_up(), after the inputs'.
     void sleep(Source* activator = nullptr) noexcept;
     bool awake() const noexcept { return activations_ > 0; }
+    bool was_ready() const noexcept { return was_ready_.load(std::memory_order_relaxed); }  ///< When last asked. Any thread.
 
     // --- Queries and orders (clock's worker; from elsewhere through clock()->run_between_ticks) -------------------
     virtual bool fallible() const noexcept { return true; }     ///< May it be unready? Known before start.
@@ -68,7 +69,7 @@ public:
     virtual Ticks seek(Ticks) noexcept { return {}; }             ///< Relative; returns what was done.
     virtual Source* effective_source() noexcept { return this; }  ///< Who really makes the samples now.
     virtual bool self_sync() noexcept { return false; }           ///< Paced by a device rather than the CPU clock.
-    std::optional<double> elapsed() const noexcept;               ///< Seconds since the last track mark.
+    std::optional<double> elapsed() const noexcept;               ///< Seconds since the last track mark. Any thread.
     MetadataPtr last_metadata() const noexcept;                   ///< nullptr before the first. Any thread.
 
     // --- Watchers. Called on the clock's worker, after the frame is made; must not block (post to do more). --------
@@ -114,12 +115,13 @@ private:
     ClockPtr clock_;
     ContentPtr content_;
     std::vector<SourcePtr> inputs_;
-    int activations_ = 0;
+    std::atomic<int> activations_ = 0;
+    std::atomic<bool> was_ready_ = false;
     std::vector<Source*> activators_;
     std::int64_t tick_ = -1;
     bool made_ = false;
     Ticks consumed_;                 ///< of frame_
-    Ticks elapsed_{-1};              ///< since the last track mark; negative: there was none
+    std::atomic<std::int64_t> elapsed_{-1};  ///< ticks since the last track mark; negative: there was none
     Frame frame_, kept_, more_;      ///< this tick's; what last tick left; made behind what was left
     mutable std::vector<std::pair<Name, ContentFormat>> formats_;  ///< once woken
 
