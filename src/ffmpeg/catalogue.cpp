@@ -36,6 +36,13 @@ bool container_has_option(const std::string& container, const std::string& optio
     return format && format->priv_class && av_opt_find(const_cast<AVClass**>(&format->priv_class), option.c_str(), nullptr, 0, AV_OPT_SEARCH_FAKE_OBJ);
 }
 
+std::string default_audio_codec(const std::string& container) {
+    const AVOutputFormat* format = find_container(container);
+    if (!format || format->audio_codec == AV_CODEC_ID_NONE) return "";
+    const AVCodec* codec = avcodec_find_encoder(format->audio_codec);
+    return codec ? codec->name : "";
+}
+
 ContainerTraits container_traits(const std::string& name) {
     using Kind = ContainerTraits::Kind;
     const AVOutputFormat* format = find_container(name);

@@ -18,6 +18,9 @@ bool has_container(const std::string& name);
 /// Does the container (or every container) have an option of this name?
 bool container_has_option(const std::string& container, const std::string& option);
 
+/// What libav would choose for the container; empty when it holds no audio or is unknown.
+std::string default_audio_codec(const std::string& container);
+
 /// How a container behaves in a stream.
 struct ContainerTraits {
     enum class Kind { packed, mpegts, fmp4, headed };
