@@ -33,6 +33,9 @@ Playlist parse_xml_playlist(std::string_view text, const std::string& base);   /
 /// All files below a folder, absolute, sorted; hidden ones are left out, links are followed 32 folders deep. Blocking.
 std::expected<std::vector<std::string>, Failure> list_folder(const std::string& path);
 
+/// A local file's list; `base` empty: the file's folder. Blocking.
+std::expected<Playlist, Failure> parse_playlist_file(const std::string& path, const std::string& mime = "", const std::string& base = "");
+
 /// What a playlist's URI (a folder, a file, anything with a protocol) stands for: URIs, annotated where the list says
 /// something about them. Blocking.
 std::expected<std::vector<std::string>, Failure> read_playlist(const std::string& uri, const std::string& mime, double timeout_seconds);

@@ -70,6 +70,12 @@ std::expected<std::vector<std::string>, Failure> list_folder(const std::string& 
     return files;
 }
 
+std::expected<Playlist, Failure> parse_playlist_file(const std::string& path, const std::string& mime, const std::string& base) {
+    const auto text = read_text(path);
+    if (!text) return std::unexpected(text.error());
+    return parse_playlist(*text, mime, base.empty() ? base_of(path) : base);
+}
+
 std::expected<std::vector<std::string>, Failure> read_playlist(const std::string& uri, const std::string& mime, double timeout_seconds) {
     const std::string path = local_path(uri);
     if (is_folder(path)) return list_folder(path);
@@ -78,9 +84,7 @@ std::expected<std::vector<std::string>, Failure> read_playlist(const std::string
     const std::string file = request->filename();
     // A list that was fetched is relative to where it came from, not to where it was put.
     const bool fetched = uri.starts_with("http://") || uri.starts_with("https://");
-    const auto text = read_text(file);
-    if (!text) return std::unexpected(text.error());
-    auto list = parse_playlist(*text, mime, base_of(fetched ? uri : file));
+    auto list = parse_playlist_file(file, mime, base_of(fetched ? uri : file));
     request->destroy(true);
     if (!list) return std::unexpected(Failure{list.error().kind, fmt::format("\"{}\": {}", uri, list.error().message)});
     std::vector<std::string> uris;
