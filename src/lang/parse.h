@@ -23,6 +23,10 @@ struct ParseContext {
 /// Parses a whole script (already in source_map() as `file`). Throws ScriptError (1, 2, 3). Warnings are appended.
 Term* parse_script(Arena& arena, std::uint32_t file, const ParseContext& context, std::vector<Diagnostic>& warnings);
 
+/// The surface tree of a script as JSON, one line a statement; stable, for tools and tests. `spans`: with the byte offsets of
+/// each node. Included files are not read. Throws ScriptError.
+std::string ast_json(std::uint32_t file, bool spans = true);
+
 /// Parses a type as written in a builtin's declaration ("(?id : string?, {float}) -> unit", "'a where 'a is a number type").
 TypeExpr* parse_type(Arena& arena, std::string_view text);
 

@@ -107,6 +107,7 @@ private:
     TypeExpr* type();
     TypeExpr* annotation();             ///< after its colon
     TypeExpr* type_postfix(TypeExpr* t);
+    TypeExpr* type_of_method(TypeExpr* t);
     TypeExpr* type_primary();
     TypeExpr* type_parens();
     TypeExpr* type_braces();

@@ -67,7 +67,7 @@ ast::Expr* Parser::expression(int minimum) {
 ast::Expr* Parser::choice(ast::Expr* condition, std::uint32_t begin) {
     const Nest nest(*this);
     take();
-    ast::Expr* then = expression(level_question);
+    ast::Expr* then = expression();
     expect(Tok::colon, "and what the choice is otherwise");
     const std::uint32_t last = peek().begin;
     ast::Expr* otherwise = operand();

@@ -7,10 +7,11 @@
 
 namespace castile::lang {
 
-/// A record or a getter: `{a = 1}`, `{}` and `{...r}` are records, everything else is a block to run.
+/// A record or a getter: `{a = 1}`, `{a, b}`, `{}` and `{...r}` are records, everything else is a block to run.
 ast::Expr* Parser::braces() {
     const Token opening = take();
-    if (is(Tok::right_brace) || is(Tok::ellipsis) || (is(Tok::identifier) && is(Tok::assign, 1))) return record(nullptr, opening, opening.begin);
+    if (is(Tok::right_brace) || is(Tok::ellipsis) || (is(Tok::identifier) && (is(Tok::assign, 1) || is(Tok::comma, 1))))
+        return record(nullptr, opening, opening.begin);
     auto* body = arena_.make<ast::Block>();
     const std::uint32_t begin = peek().begin;
     bool first = true;
@@ -32,9 +33,14 @@ ast::Expr* Parser::record(ast::Expr* base, const Token& opening, std::uint32_t b
         if (accept(Tok::ellipsis)) {
             record.fields.push_back({{}, expression(), true});
         } else {
+            const std::uint32_t field_begin = peek().begin;
             const Name field = name("the name of a field");
-            expect(Tok::assign, "and the value of the field");
-            record.fields.push_back({field, expression(), false});
+            if (is(Tok::comma) || is(Tok::right_brace)) {
+                record.fields.push_back({field, make(field_begin, ast::Variable{field}), false});
+            } else {
+                expect(Tok::assign, "and the value of the field");
+                record.fields.push_back({field, expression(), false});
+            }
         }
         if (!accept(Tok::comma)) break;
     }

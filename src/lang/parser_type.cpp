@@ -21,6 +21,13 @@ TypeExpr* Parser::type() {
     const std::uint32_t begin = peek().begin;
     TypeExpr* first = type_postfix(type_primary());
     if (!is(Tok::star)) return first;
+    if (const Tok after = peek(1).kind; after == Tok::right_paren || after == Tok::comma || after == Tok::end_of_file) {
+        const auto* named = std::get_if<texpr::Named>(&first->node);
+        if (named == nullptr) unexpected("a type on both sides of `*`");
+        const std::string family = named->name.str() + "*";  // pcm*: PCM in any representation
+        take();
+        return make_type(begin, texpr::Named{family});
+    }
     texpr::Tuple tuple{{first}};
     while (accept(Tok::star)) tuple.elements.push_back(type_postfix(type_primary()));
     return make_type(begin, std::move(tuple));
@@ -43,11 +50,9 @@ TypeExpr* Parser::type_postfix(TypeExpr* t) {
                 break;
             case Tok::dot: {
                 take();
+                if (std::holds_alternative<texpr::Variable>(t->node) && !is(Tok::left_brace)) return type();  // 'a.t: t for all 'a
                 if (!is(Tok::left_brace)) {
-                    const auto* named = std::get_if<texpr::Named>(&t->node);
-                    if (named == nullptr) unexpected("`{` and methods");
-                    const std::string whole = named->name.str() + "." + method_name().str();
-                    t = make_type(begin, texpr::Named{whole});
+                    t = type_of_method(t);
                     break;
                 }
                 auto methods = type_methods(take());
@@ -57,6 +62,18 @@ TypeExpr* Parser::type_postfix(TypeExpr* t) {
             default: return t;
         }
     }
+}
+
+/// {m : t}.m is t.
+TypeExpr* Parser::type_of_method(TypeExpr* t) {
+    const auto* record = std::get_if<texpr::Record>(&t->node);
+    if (record == nullptr) unexpected("`{` and methods");
+    const Token where = peek();
+    const Name wanted = method_name();
+    for (auto m = record->methods.rbegin(); m != record->methods.rend(); ++m) {
+        if (m->name == wanted) return m->type;
+    }
+    fail(3, span(where), fmt::format("This type has no method `{}`.", wanted.view()));
 }
 
 TypeExpr* Parser::type_primary() {
@@ -174,7 +191,7 @@ TypeExpr* Parser::type_named() {
     return make_type(first.begin, std::move(apply));
 }
 
-/// audio=pcm('a), stereo, 5.1, "text", ..., ...'a
+/// audio=pcm('a), ?audio=pcm('a), stereo, 5.1, "text", ..., ...'a
 texpr::ApplyArg Parser::type_argument() {
     texpr::ApplyArg a{};
     if (accept(Tok::ellipsis)) {
@@ -182,6 +199,7 @@ texpr::ApplyArg Parser::type_argument() {
         if (is(Tok::type_variable)) a.type = type_primary();
         return a;
     }
+    a.optional = accept(Tok::question);
     if (is(Tok::identifier) && is(Tok::assign, 1)) {
         a.label = text(take());
         take();
@@ -195,22 +213,23 @@ texpr::ApplyArg Parser::type_argument() {
     return a;
 }
 
-/// `where 'a is a number type, 'b is an orderable type`, after a whole type.
+/// `where 'a, 'b is a number type, 'c is an orderable type`, after a whole type.
 void Parser::type_constraints(TypeExpr* t) {
     if (!is(Tok::identifier) || text(peek()) != "where") return;
     take();
     do {
-        const Token variable = expect(Tok::type_variable);
+        std::vector<Token> variables{expect(Tok::type_variable)};
+        while (accept(Tok::comma)) variables.push_back(expect(Tok::type_variable));
         const Token is_word = expect(Tok::identifier, "(`is` and a constraint)");
         if (text(is_word) != "is") fail(2, span(is_word), fmt::format("Parse error: expected `is`, found {}.", found(is_word)));
         const std::uint32_t begin = peek().begin;
-        while (is(Tok::identifier) || is_keyword(peek().kind)) take();
+        while (!is(Tok::end_of_file) && !(is(Tok::comma) && is(Tok::type_variable, 1))) take();
         std::string_view kind = lexer_.text().substr(begin, last_end_ > begin ? last_end_ - begin : 0);
         for (const std::string_view article : {"a ", "an "}) {
             if (kind.starts_with(article)) kind.remove_prefix(article.size());
         }
         if (kind.ends_with(" type")) kind.remove_suffix(5);
-        t->where.push_back({text(variable).substr(1), std::string(kind)});
+        for (const Token& variable : variables) t->where.push_back({text(variable).substr(1), std::string(kind)});
     } while (accept(Tok::comma));
 }
 

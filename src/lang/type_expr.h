@@ -17,7 +17,7 @@ struct Named { Name name; };                              ///< int, float, strin
 struct Variable { Name name; };                           ///< 'a, without the quote
 struct Wildcard {};                                       ///< _
 struct Apply { Name name; std::vector<struct ApplyArg> args; };   ///< pcm(stereo), source(audio=pcm('a), video=none), ref(int), [..] is List
-struct ApplyArg { Name label; TypeExpr* type; std::string literal; bool rest = false; };  ///< label may be empty; literal for numbers/strings; rest: `...` or `...'a`
+struct ApplyArg { Name label; TypeExpr* type; std::string literal; bool rest = false; bool optional = false; };  ///< label may be empty; literal for numbers/strings; rest: `...` or `...'a`; optional: ?audio=pcm('a)
 struct List { TypeExpr* element; bool json_object = false; };  ///< [t]; [(string * t)] as json.object
 struct Tuple { std::vector<TypeExpr*> elements; };        ///< t * u; empty: unit
 struct Nullable { TypeExpr* type; };                      ///< t?
