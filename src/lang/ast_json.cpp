@@ -50,7 +50,12 @@ public:
         separate();
         out_ += text;
     }
-    void newline() { out_ += '\n'; }
+    void next_line() {
+        separate();
+        out_ += '\n';
+        first_ = true;
+    }
+    void end_lines() { out_ += '\n'; }
     std::string take() { return std::move(out_); }
 
 private:
@@ -69,10 +74,10 @@ public:
     std::string program(const ast::Program& p) {
         json_.open('[');
         for (const ast::Statement& s : p.block->statements) {
-            json_.newline();
+            json_.next_line();
             statement(s);
         }
-        json_.newline();
+        json_.end_lines();
         json_.close(']');
         return json_.take();
     }

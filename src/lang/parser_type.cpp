@@ -35,12 +35,13 @@ TypeExpr* Parser::type() {
 
 TypeExpr* Parser::type_postfix(TypeExpr* t) {
     const std::uint32_t begin = t->span.begin;
-    for (;;) {
+    for (unsigned links = 0;; ++links) {
+        if (links == max_nesting) fail(3, span(peek()), "This type is nested too deeply.");
         switch (peek().kind) {
             case Tok::question:
             case Tok::coalesce:
                 take();
-                t = make_type(begin, texpr::Nullable{t});
+                if (!std::holds_alternative<texpr::Nullable>(t->node)) t = make_type(begin, texpr::Nullable{t});  // t?? is t?
                 break;
             case Tok::question_dot:
                 take();
