@@ -31,13 +31,18 @@ public:
         waiting_.push_back(std::move(object));
         if (armed_) return;
         armed_ = true;
+        arm();
+    }
+
+private:
+    void arm() {  // list_mutex_ held
+        if (Scheduler::on_worker()) return asio::post(timer_.get_executor(), [this] { run(); });
         timer_.expires_after(flush_interval);
         timer_.async_wait([this](boost::system::error_code error) {
             if (!error) run();
         });
     }
 
-private:
     void run() {
         {
             std::lock_guard lock(list_mutex_);
@@ -60,11 +65,7 @@ private:
         running_.clear();
         std::lock_guard lock(list_mutex_);
         armed_ = !waiting_.empty();
-        if (!armed_) return;
-        timer_.expires_after(flush_interval);
-        timer_.async_wait([this](boost::system::error_code error) {
-            if (!error) run();
-        });
+        if (armed_) arm();
     }
 
     void shutdown() override {

@@ -1,5 +1,5 @@
 #pragma once
-// Socket work of many outputs in one wake-up: what ticks queued is sent together, every `flush_interval`.
+// Socket work of many outputs together, without a wake-up of its own.
 
 #include <memory>
 
@@ -16,8 +16,9 @@ public:
 
 inline constexpr Duration flush_interval = std::chrono::milliseconds(50);
 
-/// Asks for `flush()` once within `flush_interval`. Any thread, ticks included: a list and one timer shared by the whole
-/// process, so a hundred outputs cost the wake-ups of one. The caller sees to it that it asks once per flush.
+/// Asks for `flush()`, once. Any thread, ticks included. From a clock on a worker it is done by that worker, after the
+/// clock's burst; from other threads (a clock with a thread of its own) by one timer for the whole process, within
+/// `flush_interval`. The caller sees to it that it asks once per flush.
 void flush_soon(std::shared_ptr<Flushable> object) noexcept;
 
 }  // namespace castile

@@ -440,7 +440,7 @@ std::shared_ptr<void> register_http(unsigned short port, const TransportPtr& tra
         server->close();
         if (const auto found = ports().by_number.find(port); found != ports().by_number.end() && found->second == server) ports().by_number.erase(found);
     };
-    return std::shared_ptr<void>(nullptr, forget);
+    return std::shared_ptr<void>(const_cast<Route*>(route.get()), forget);  // not null: tokens are tested
 }
 
 void remove_http(unsigned short port, const std::string& method, const std::string& path) {

@@ -366,7 +366,7 @@ void Mount::take_batch(const Batch& batch) {
     std::lock_guard lock(log.log_mutex);
     if (batch.header) log.headers.emplace_back(log.end + batch.header_at, batch.header);
     for (const auto& [at, title] : batch.titles) {
-        log.titles.push_back({log.end + at, icy_block(title.song, options_.url), title.song});
+        log.titles.push_back({log.end + at, icy_block(from_utf8(title.song, options_.charset), options_.url), title.song});
         log.status.artist = title.artist;
         log.status.title = title.title;
         log.status.song = title.song;

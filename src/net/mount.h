@@ -31,6 +31,7 @@ struct MountOptions {
     std::string path;                       ///< "/live.mp3"
     std::string content_type = "audio/mpeg";
     std::string name, description, genre, url;
+    std::string charset;                    ///< of the titles; empty: UTF-8
     int bitrate = 0;                        ///< bits per second; 0 = unknown
     double burst_seconds = 4;               ///< what a new listener gets at once
     std::optional<std::size_t> burst_bytes; ///< the same in bytes, when the script says it so

@@ -63,6 +63,8 @@ public:
 
     const SchedulerOptions& options() const noexcept;
     bool started() const noexcept;  ///< Are there workers?
+    /// Is the caller a worker? What it posts then runs on it soon, and wakes nobody.
+    static bool on_worker() noexcept;
 
     /// Simulated time: runs everything due up to `until`, in order, moving the time source (which must be manual).
     void run_simulated(Instant until);

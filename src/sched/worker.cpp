@@ -64,6 +64,8 @@ const IsoTask* running_task() noexcept { return current_task; }
 
 }  // namespace detail
 
+bool Scheduler::on_worker() noexcept { return current_worker != nullptr; }
+
 void Scheduler::Impl::work(Worker& me) noexcept {
     current_worker = &me;
     Lock lock(queues_mutex);
