@@ -12,6 +12,8 @@ class ContentVariable {
 public:
     ContentPtr parent;
     std::map<Name, ContentFormat> fields;
+    struct Link { Name ours; std::weak_ptr<ContentVariable> other; Name theirs; };
+    std::vector<Link> links;  ///< fields that another variable's field follows, and the other way round
     bool closed = false;  ///< no other fields
 };
 
@@ -51,8 +53,13 @@ void require(ContentVariable& v, Name field, const ContentFormat& f) {
         if (v.closed) throw Error(fmt::format("The source has no track \"{}\".", field.str()));
         v.fields.emplace(field, f);
     } else {
-        found->second = meet(field, found->second, f);
+        const ContentFormat met = meet(field, found->second, f);
+        if (met == found->second) return;
+        found->second = met;
     }
+    for (std::size_t i = 0; i < v.links.size(); ++i)  // ends: each step makes a format narrower
+        if (v.links[i].ours == field)
+            if (const ContentPtr other = v.links[i].other.lock()) require(find(other), v.links[i].theirs, v.fields.at(field));
 }
 
 }  // namespace
@@ -72,12 +79,31 @@ void unify_content(const ContentPtr& a, const ContentPtr& b) {
     ContentPtr root = a;
     while (root->parent) root = root->parent;
     from.fields.clear();
+    to.links.insert(to.links.end(), from.links.begin(), from.links.end());
+    from.links.clear();
     from.parent = root;
+    for (const ContentVariable::Link& link : std::vector(to.links))
+        if (const auto found = to.fields.find(link.ours); found != to.fields.end())
+            if (const ContentPtr other = link.other.lock()) require(find(other), link.theirs, found->second);
 }
 
 void require_content(const ContentPtr& c, Name field, ContentFormat f) {
     std::lock_guard lock(content_mutex);
     require(find(c), field, f);
+}
+
+void link_content(const ContentPtr& a, Name field_of_a, const ContentPtr& b, Name field_of_b) {
+    std::lock_guard lock(content_mutex);
+    ContentVariable &first = find(a), &second = find(b);
+    first.links.push_back({field_of_a, b, field_of_b});
+    second.links.push_back({field_of_b, a, field_of_a});
+    const auto known = [](const ContentVariable& v, Name field) {
+        const auto found = v.fields.find(field);
+        return found == v.fields.end() ? ContentFormat{} : found->second;
+    };
+    const ContentFormat ours = known(first, field_of_a), theirs = known(second, field_of_b);
+    require(second, field_of_b, ours);
+    require(first, field_of_a, theirs);
 }
 
 void forbid_other_fields(const ContentPtr& c) {

@@ -138,6 +138,8 @@ private:
 ContentPtr make_content();
 void unify_content(const ContentPtr& a, const ContentPtr& b);              ///< Throws Error naming both formats.
 void require_content(const ContentPtr& c, Name field, ContentFormat f);    ///< Throws Error on conflict.
+/// One field of `a` and one of `b` hold the same, whatever either is asked for later (a track in two sources). Throws Error on conflict.
+void link_content(const ContentPtr& a, Name field_of_a, const ContentPtr& b, Name field_of_b);
 void forbid_other_fields(const ContentPtr& c);
 ContentFormat content_format(const ContentPtr& c, Name field);             ///< After start: defaults filled in.
 std::vector<Name> content_fields(const ContentPtr& c);
