@@ -1,8 +1,8 @@
 // http.transport.unix and http.transport.ssl.
 
 #include "lang/builtin.h"
+#include "net/transport.h"
 #include "script/transport.h"
-#include "script/values.h"
 
 namespace castile {
 
@@ -10,12 +10,19 @@ namespace {
 
 using lang::Value;
 
+Value make_value(const TransportPtr& transport) {
+    return script::to_value(transport)
+        .with_method("default_port", Value::integer(transport->default_port()))
+        .with_method("name", Value::string(transport->name()))
+        .with_method("protocol", Value::string(transport->protocol()));
+}
+
 const lang::RegisterBuiltin plain{lang::BuiltinConstant{
     .name = "http.transport.unix",
     .category = "Internet",
     .doc = "HTTP over plain TCP.",
     .type = "http_transport.{default_port : int, name : string, protocol : string}",
-    .value = [] { return script::to_value(TransportPtr(std::make_shared<HttpTransport>())); },
+    .value = [] { return make_value(TransportPtr(std::make_shared<HttpTransport>())); },
 }};
 
 enum : unsigned { read_timeout, write_timeout, password, min_protocol, max_protocol, certificate, key };
@@ -45,7 +52,7 @@ const lang::RegisterBuiltin ssl{lang::Builtin{
         transport->max_protocol = text(max_protocol);
         transport->certificate = text(certificate);
         transport->key = text(key);
-        return script::to_value(TransportPtr(transport));
+        return make_value(TransportPtr(transport));
     },
 }};
 

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "net/http_client.h"
-#include "net/socket_stream.h"
+#include "net/stream_impl.h"
 #include "sched/scheduler.h"
 
 namespace castile {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "net/socket_stream.h"
+#include "net/stream_impl.h"
 #include "sched/scheduler.h"
 
 namespace castile {
