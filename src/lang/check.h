@@ -27,6 +27,11 @@ public:
     /// A method that every value of a type constructor has: declare_method("source", "skip", "() -> unit").
     void declare_method(Name constructor, Name method, std::string_view type_text);
     void set_encoder_typer(EncoderTyper typer);
+    /// Warning 5 with this message ("Use `x` instead.") at the first use of a global.
+    void deprecate(Name name, std::string_view message);
+    /// Builtins and the standard library are in: from here on top-level variables are checked for use (4) and binding a name
+    /// of the library anew is told (6).
+    void end_library();
     bool defined(std::string_view dotted_name) const;
     std::string type_of(std::string_view dotted_name) const;   ///< printed; empty when unknown
     std::vector<std::string> names() const;                     ///< globals, dotted, sorted (completion, did you mean)
