@@ -182,11 +182,13 @@ void start_clocks(Scheduler& scheduler) {
     std::optional<std::string> error;
     for (const ClockPtr& clock : all_clocks()) {
         Clock::Impl& c = clock->impl();
+        std::string name;
         {
             std::lock_guard orders(c.orders_mutex);
             if (c.state.load() != Clock::Impl::State::idle || c.mode == ClockMode::passive || (c.attached.empty() && c.actives.empty())) continue;
-            if (!c.has_id) clock->set_id(c.actives.empty() ? c.attached.front()->active_name() : c.actives.front()->active_name());
+            if (!c.has_id) name = c.actives.empty() ? c.attached.front()->active_name() : c.actives.front()->active_name();
         }
+        if (!name.empty()) clock->set_id(name);
         if (auto failure = c.activate_attached(); failure && !error) error = std::move(failure);
         if (c.actives.empty()) continue;
         std::string names;

@@ -276,8 +276,11 @@ TEST(Workers, ManyParkedTasksWakeFewThreads) {
     EXPECT_TRUE(gate.wait());
     getrusage(RUSAGE_SELF, &after);
     for (auto& task : tasks) s.remove(*task);
-    // 600 runs: a wakeup each would be 600 and more. A machine that is busy otherwise adds some.
+    // 600 runs: a wakeup each would be 600 and more. A machine that is busy otherwise adds some; ThreadSanitizer many.
+    RecordProperty("context_switches", static_cast<int>(after.ru_nvcsw - before.ru_nvcsw));
+#ifndef __SANITIZE_THREAD__
     EXPECT_LT(after.ru_nvcsw - before.ru_nvcsw, 150);
+#endif
 }
 
 TEST(Blocking, ThreadsAreMadeWhenNeededAndBounded) {
