@@ -538,4 +538,13 @@ Value error_value(std::string kind, std::string message) {
 
 const ErrorInfo& error_info(const Value& error) { return *static_cast<const ErrorInfo*>(error.foreign_pointer().get()); }
 
+bool always_true(const Value& value) noexcept {
+    if (value.kind() == Value::Kind::boolean) return value.as_bool();
+    if (value.kind() != Value::Kind::function) return false;
+    const FunctionObject* function = ValueAccess::function(value);
+    if (function->tag != FunctionObject::Tag::closure) return false;
+    const auto* body = std::get_if<term::Bool>(&static_cast<const ClosureObject*>(function)->function.body->node);
+    return body && body->value;
+}
+
 }  // namespace castile::lang

@@ -69,6 +69,7 @@ public:
     virtual Ticks seek(Ticks) noexcept { return {}; }             ///< Relative; returns what was done.
     virtual Source* effective_source() noexcept { return this; }  ///< Who really makes the samples now.
     virtual bool self_sync() noexcept { return false; }           ///< Paced by a device rather than the CPU clock.
+    virtual bool live() const noexcept { return false; }          ///< Goes on by itself (a DJ, a relay): not kept for later.
     std::optional<double> elapsed() const noexcept;               ///< Seconds since the last track mark. Any thread.
     MetadataPtr last_metadata() const noexcept;                   ///< nullptr before the first. Any thread.
 
