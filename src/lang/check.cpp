@@ -27,6 +27,7 @@ CheckResult check(Arena& arena, TypeEnvironment& environment, Term* term) {
 }
 
 Type* Checker::run(Term* term) {
+    pool_.start_program();
     try {
         Type* type = infer_block(term, true);
         for (const TypeNode* node : top_) tell_unused(*node);
@@ -34,6 +35,9 @@ Type* Checker::run(Term* term) {
         std::stable_sort(warnings_.begin(), warnings_.end(),
                          [](const Diagnostic& a, const Diagnostic& b) { return a.span.file == b.span.file && a.span.begin < b.span.begin; });
         return type;
+    } catch (const TypeTooComplex& error) {
+        roll_back();
+        fail(5, term->span, error.what());
     } catch (...) {
         roll_back();
         throw;

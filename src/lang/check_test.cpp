@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "lang/parse.h"
 #include "lang/type.h"
@@ -414,15 +414,15 @@ TEST(Check, LongScriptsAndDeepTermsAndLargeTypes) {
 
     std::string doubling = "x0 = fun (x) -> x\n";
     for (int i = 1; i < 60; ++i) doubling += "x" + std::to_string(i) + " = (x" + std::to_string(i - 1) + ", x" + std::to_string(i - 1) + ")\n";
-    const auto before = std::chrono::steady_clock::now();
-    type_of(environment, doubling);
+    const std::clock_t before = std::clock();
+    EXPECT_EQ(type_of(environment, doubling).text, "error 5");
     std::string applied = "def d0(x) = (x, x) end\n";
     for (int i = 1; i < 12; ++i) applied += "d" + std::to_string(i) + " = fun (x) -> d" + std::to_string(i - 1) + "(d" + std::to_string(i - 1) + "(x))\n";
     type_of(environment, applied + "d11(1)");
     std::string nested = "x0 = 1\n";
     for (int i = 1; i < 20000; ++i) nested += "x" + std::to_string(i) + " = [x" + std::to_string(i - 1) + "]\n";
     type_of(environment, nested + "list.append(x19999, x19999)");
-    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
+    EXPECT_LT(std::clock() - before, 4 * CLOCKS_PER_SEC);  // processor time
 }
 
 }  // namespace

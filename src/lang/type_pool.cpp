@@ -25,6 +25,7 @@ void* TypePool::allocate(std::size_t bytes) {
     constexpr std::size_t block = 64 * 1024;
     bytes = (bytes + 15) & ~std::size_t{15};
     if (used_ + bytes > size_) {
+        if (bytes_ > limit_) throw TypeTooComplex();
         size_ = std::max(block, bytes);
         used_ = 0;
         blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size_));
@@ -171,6 +172,7 @@ Scheme TypePool::generalise(Type* t, int level) {
         v->level = quantified_level;
     }
     next_stamp();
+    copied_ = 0;
     Scheme scheme;
     scheme.type = copy(t, 0, false);  // without the links that inference left
     scheme.quantified_count = static_cast<std::uint32_t>(found.size());
@@ -188,6 +190,7 @@ void TypePool::lower_levels(Type* t, int level) {
 
 Type* TypePool::instantiate(const Scheme& scheme, int level) {
     if (!scheme.quantified_count) return scheme.type;
+    copied_ = 0;
     const std::uint32_t stamp = next_stamp();
     for (std::uint32_t i = 0; i < scheme.quantified_count; ++i) {
         Type* v = scheme.quantified[i];
@@ -202,7 +205,7 @@ Type* TypePool::instantiate(const Scheme& scheme, int level) {
 Type* TypePool::copy(Type* t, int depth, bool fresh_links) {
     if (t->ground) return t;
     if (t->stamp == stamp_) return t->copy;
-    if (depth > max_depth) throw TypeTooComplex();
+    if (depth > max_depth || ++copied_ > max_instance) throw TypeTooComplex();
     Type* result = t;
     switch (t->kind) {
         case TypeKind::variable:

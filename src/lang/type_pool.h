@@ -20,6 +20,8 @@ class TypePool {
 public:
     static constexpr int quantified_level = 1 << 30;
     static constexpr int max_depth = 4000;
+    static constexpr unsigned max_instance = 50'000;             ///< nodes of one instance of a scheme
+    static constexpr std::size_t max_program = 256u << 20;       ///< bytes that one program may add
 
     TypePool();
     TypePool(const TypePool&) = delete;
@@ -67,6 +69,8 @@ public:
     /// Variables of a type that was not generalised live as long as that level.
     void lower_levels(Type* t, int level);
     std::size_t bytes() const { return bytes_; }
+    /// From here on max_program bytes may be added.
+    void start_program() { limit_ = bytes_ + max_program; }
 
 private:
     void* allocate(std::size_t bytes);
@@ -75,7 +79,8 @@ private:
     void collect(Type* t, int level, std::vector<Type*>& found, int depth);
 
     std::vector<std::unique_ptr<std::byte[]>> blocks_;
-    std::size_t used_ = 0, size_ = 0, bytes_ = 0;
+    std::size_t used_ = 0, size_ = 0, bytes_ = 0, limit_ = std::size_t(-1);
+    unsigned copied_ = 0;
     std::uint32_t stamp_ = 0;
     Type *integer_, *floating_, *string_, *boolean_, *unit_, *never_, *ellipsis_, *dots_;
 };
