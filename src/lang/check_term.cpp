@@ -114,23 +114,15 @@ Type* Checker::on(Term&, term::Methods& methods) {
     if (!methods.spread) return pool_.record(fields, base);
     Type* spread = infer(methods.spread);
     std::vector<const TypeField*> over;
-    Type* below = split_methods(spread, over);
-    if (!methods.base) {
-        // {m = v, ...s} is s with the methods that it has not.
-        for (const TypeField* f : over)
-            if (!f->optional) std::erase_if(fields, [&](const TypeField& own) { return own.name == f->name; });
-        std::vector<TypeField> all;
-        for (const TypeField* f : over) {
-            const bool own = std::any_of(fields.begin(), fields.end(), [&](const TypeField& o) { return o.name == f->name; });
-            if (!own) all.push_back(*f);
-        }
-        all.insert(all.end(), fields.begin(), fields.end());
-        return pool_.record(all, below);
-    }
+    split_methods(spread, over);
+    const auto has = [](const auto& all, Name name) {
+        return std::any_of(all.begin(), all.end(), [&](const TypeField& f) { return f.name == name; });
+    };
     std::vector<TypeField> all;
-    for (const TypeField* f : over) all.push_back(*f);
+    for (const TypeField* f : over)
+        if (!f->optional || !has(fields, f->name)) all.push_back(*f);
     for (const TypeField& f : fields)
-        if (std::none_of(all.begin(), all.end(), [&](const TypeField& o) { return o.name == f.name; })) all.push_back(f);
+        if (!has(all, f.name)) all.push_back(f);
     return pool_.record(all, base);
 }
 

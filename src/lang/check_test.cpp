@@ -253,7 +253,7 @@ TEST(Check, Methods) {
         {"r = ()\nlet r.a = ()\nlet r.a.b = 5\nlet replaces r.a = 2\nr.a.b", "int"},
         {"def c() = 1 end\ndef c.reset() = () end\n(c(), c.reset())", "int * unit"},
         {"{a = 1, ...{b = 2}}", "{a : int, b : int}"},
-        {"y = {bla = 3.14, ...1.{foo = 2}}\ny", "int.{bla : float, foo : int}"},
+        {"y = {bla = 3.14, ...1.{foo = 2}}\ny", "{bla : float, foo : int}"},
         {"open {a = 1, b = 2}\na + b", "int"},
         {"open list\nhd([1])", "int"},
         {"def list.second(l) = hd = list.hd(l)\n[hd] end\nlist.second([1])", "[int]"},
