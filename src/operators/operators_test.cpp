@@ -76,7 +76,7 @@ TEST_F(Operators, AmplifyTakesTheTracksOwnFactor) {
 
 TEST_F(Operators, MetadataMapUpdatesReplacesAndStrips) {
     const auto titles = [&](bool update, bool strip, const Value& result) {
-        const SourcePtr ramp = std::make_shared<Ramp>(Ticks{5000});
+        const SourcePtr ramp = std::make_shared<Ramp>(Ticks{50'000});
         const Value f = Value::function([result](std::span<const lang::CallArgument>) { return result; });
         const auto out = play(build("metadata.map", {Value::null(), Value::boolean(update), Value::boolean(strip), Value::boolean(true), f, script::to_value(ramp)}));
         run(100ms);
