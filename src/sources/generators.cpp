@@ -1,4 +1,4 @@
-// Sources that make their samples themselves: blank, sine, square, saw, noise, source.fail.
+// Sources that make their samples themselves: blank, sine, square, saw, triangle, noise.
 
 #include <algorithm>
 #include <cmath>
@@ -115,15 +115,6 @@ private:
     std::uint64_t state_ = std::random_device{}() | 1ull;   // xorshift64
 };
 
-class Fail final : public Source {
-public:
-    Fail() : Source("source.fail") {}
-
-protected:
-    bool can_generate() noexcept override { return false; }
-    void generate(Frame&, Ticks) noexcept override {}
-};
-
 std::function<double()> optional_duration(const Args& args, std::size_t i) {
     return [seconds = args.optional_floating(i).value_or(0)] { return seconds; };
 }
@@ -174,14 +165,6 @@ const script::RegisterOperator sine{tone<sine_shape>("sine", "A sine wave.")};
 const script::RegisterOperator square{tone<square_shape>("square", "A square wave.")};
 const script::RegisterOperator saw{tone<saw_shape>("saw", "A saw wave.")};
 const script::RegisterOperator triangle{tone<triangle_shape>("triangle", "A triangle wave.")};
-
-const script::RegisterOperator source_fail{{
-    .name = "source.fail",
-    .category = script::Category::input,
-    .doc = "A source that never has anything to play.",
-    .result = "source('a)",
-    .build = [](Args&) -> SourcePtr { return std::make_shared<Fail>(); },
-}};
 
 }  // namespace
 

@@ -182,7 +182,6 @@ TEST_F(RequestSources, EmptyAndMissingListsWait) {
     EXPECT_TRUE(out->samples.empty());
     ramp("empty/a.wav", 3, 1000);
     std::ofstream(path("no such list.m3u")) << "empty/a.wav\n";
-    script::source_from_value(build("source.fail", {Value::null()}));
     run(60s);
     EXPECT_TRUE(out->samples.empty());        // asked to be read again only by a reload
     EXPECT_TRUE(holds(*other, 0, 3, 1000));   // a list that could not be read is tried again
