@@ -50,8 +50,8 @@ protected:
     void start() override {
         if (!writer_) make_writer();
         retry_delay_ = first_retry;
-        begin_file();
-        hand_over();
+        if (const MetadataPtr last = last_metadata()) metadata_ = last;
+        retry_at_ = Instant{};  // with the first frame, whose metadata may be part of the name
     }
 
     void stop() noexcept override {
