@@ -2,9 +2,10 @@
 
 import base64
 import json
-import pathlib
+import shutil
 import socket
 import ssl
+import subprocess
 import time
 
 from support import Castile, Suite, decode_errors, ffprobe, free_port, http_get, make_audio, make_certificate, wait_until
@@ -243,6 +244,32 @@ def page_and_status(t):
                     levels.append(json.loads(file.readline()[6:])["/live.mp3"])
         t.check("two channels", len(levels[-1]["peak"]) == 2, levels)
         t.check("a full-scale sine: peak 1, RMS 0.707", abs(levels[-1]["peak"][0] - 1) < 0.02 and abs(levels[-1]["rms"][0] - 0.707) < 0.02, levels[-1])
+
+
+@suite.test
+def the_page_plays(t):
+    """Chromium opens the page, presses play and becomes a listener."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        print("     skipped: no chromium")
+        return
+    port = free_port()
+    with Castile(t.binary, script(port), t.folder) as radio:
+        t.check("on air", ready(port), radio.text)
+        browser = subprocess.Popen([chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage", "--mute-audio",
+                                    "--autoplay-policy=no-user-gesture-required", f"--user-data-dir={t.folder}/profile", "--remote-debugging-port=0",
+                                    f"http://127.0.0.1:{port}/#play"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            status = lambda: json.loads(http_get(f"http://127.0.0.1:{port}/api/status")[2])
+            t.check("it listens", wait_until(lambda: status()["listeners"] == 1, 30), status())
+            before = status()["mounts"][0]["bytes_sent"]
+            time.sleep(5)
+            rate = (status()["mounts"][0]["bytes_sent"] - before) * 8 / 5 / 1000
+            t.check("and takes the stream as it is made", 100 < rate < 160, rate)
+        finally:
+            browser.terminate()
+            browser.wait(10)
+        t.check("it is gone", wait_until(lambda: status()["listeners"] == 0, 10), status())
 
 
 @suite.test

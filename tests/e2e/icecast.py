@@ -1,11 +1,10 @@
 """output.icecast against a real icecast2: logging in, refusal, a server that is not there, goes and comes back, TLS, titles."""
 
-import pathlib
 import socket
 import threading
 import time
 
-from support import (Castile, Icecast, Suite, decode_errors, ffprobe, free_port, http_get, make_audio, make_certificate, wait_until)
+from support import (Castile, Icecast, Suite, decode_errors, ffprobe, free_port, make_audio, make_certificate, wait_until)
 
 suite = Suite()
 

@@ -76,7 +76,7 @@ function showMounts() {
     list.dataset.key = key;
     list.replaceChildren(...status.mounts.map((m) => {
       const item = document.createElement("li");
-      if (m === now) item.setAttribute("aria-current", "true");
+      if (m === now && status.mounts.length > 1) item.setAttribute("aria-current", "true");
       const link = document.createElement("a");
       link.className = "path";
       link.href = mountUrl(m);
@@ -202,6 +202,11 @@ if ("mediaSession" in navigator) {
 }
 
 const events = new EventSource("/api/events");
-events.addEventListener("status", (event) => { status = JSON.parse(event.data); showStatus(); });
+let autoplay = location.hash === "#play";          // a link may ask to begin at once
+events.addEventListener("status", (event) => {
+  status = JSON.parse(event.data);
+  showStatus();
+  if (autoplay && status.mounts.length) { autoplay = false; start(); }
+});
 events.addEventListener("levels", (event) => onLevels(JSON.parse(event.data)));
 events.addEventListener("error", () => { $("state").classList.remove("on-air"); setText("state-text", "Connecting"); });
