@@ -11,6 +11,7 @@ namespace castile::lang {
 namespace {
 
 template <class... F> struct Overload : F... { using F::operator()...; };
+template <class... F> Overload(F...) -> Overload<F...>;  // clang needs it spelt out
 
 constexpr unsigned max_depth = 2000;
 
