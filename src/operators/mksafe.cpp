@@ -1,4 +1,4 @@
-// mksafe, once: sources made safe, or short.
+// mksafe, once, source.fail: sources made safe, short, or absent.
 
 #include "operators/composition.h"
 #include "operators/rotation.h"
@@ -15,7 +15,7 @@ using script::RegisterOperator;
 /// Never ready.
 class Fail final : public Source {
 public:
-    Fail() : Source("once.end") {}
+    Fail() : Source("source.fail") {}
 
 protected:
     bool can_generate() noexcept override { return false; }
@@ -52,6 +52,15 @@ const RegisterOperator once{{
     .result = "source('a)",
     .build = build_once,
     .methods = {queue_method()},
+}};
+
+const RegisterOperator fail{{
+    .name = "source.fail",
+    .category = Category::input,
+    .doc = "A source that is never ready.",
+    .params = {},
+    .result = "source('a)",
+    .build = [](Args&) -> SourcePtr { return std::make_shared<Fail>(); },
 }};
 
 }  // namespace
