@@ -35,7 +35,10 @@ public:
         while (filled < wanted.count) {
             if (offset_ == available_) {
                 available_ = offset_ = 0;
-                if (!input_->next(channels)) break;
+                if (!input_->next(channels)) {
+                    ended_ = true;
+                    break;
+                }
                 available_ = input_->samples();
             }
             const int count = std::min(available_ - offset_, static_cast<int>(wanted.count) - filled);
@@ -48,6 +51,7 @@ public:
     }
 
     std::optional<Ticks> remaining() const noexcept override {
+        if (ended_) return Ticks{0};   // a length from a header may be a little off
         std::optional<Ticks> end = end_;
         if (const auto length = input_->duration()) {
             const Ticks whole = ticks_from_seconds(*length);
@@ -74,6 +78,7 @@ public:
 
 private:
     void move_to(Ticks target, int channels) noexcept {
+        ended_ = false;
         position_ = ticks_from_seconds(input_->seek(to_seconds(target), channels));
         available_ = input_->samples();
         offset_ = 0;
@@ -101,6 +106,7 @@ private:
     Ticks start_, position_;
     std::optional<Ticks> end_;
     int available_ = 0, offset_ = 0;   // of the input's current chunk
+    bool ended_ = false;
     int channels_ = stream_parameters().channels;
 };
 

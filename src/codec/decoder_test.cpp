@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "base/log.h"
+#include "codec/media_format.h"
 #include "codec/test_media.h"
 #include "codec/text.h"
 
@@ -94,6 +97,101 @@ TEST(Decoder, RefusesWhatIsNotMedia) {
     // A list must not make us open what it names.
     std::ofstream(folder.path("list.mp3")) << "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n" << text << "\n#EXT-X-ENDLIST\n";
     EXPECT_FALSE(open_decoder(folder.path("list.mp3")));
+}
+
+/// Ten seconds of a tone in a container, through our own encoder.
+std::vector<std::uint8_t> encoded(const std::string& container, const std::string& codec) {
+    struct Collect final : ByteSink {
+        std::vector<std::uint8_t> all;
+        void write(ByteSpan data) noexcept override { all.insert(all.end(), data.begin(), data.end()); }
+    } sink;
+    MediaSpec spec;
+    spec.container = container;
+    TrackSpec track;
+    track.encoder.codec = codec;
+    spec.tracks.push_back(track);
+    const auto encoder = MediaFormat(spec).open({});
+    Frame frame;
+    for (int i = 0; i < 500; ++i) {
+        frame.reset();
+        frame.track("audio") = tone(i * 882, 882);
+        frame.set_length(Ticks{882});
+        encoder->encode(frame, sink);
+    }
+    encoder->flush(sink);
+    return sink.all;
+}
+
+void save(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+std::size_t length(Decoder& decoder) {
+    for (std::size_t total = 0;;) {
+        const std::size_t n = decoder.read(Ticks{882}, 2).samples();
+        total += n;
+        if (n < 882) return total;
+    }
+}
+
+/// What the log said while the function ran.
+template <class F>
+std::string logged(const TemporaryFolder& folder, F&& run) {
+    const std::string path = folder.path("log");
+    configure_log({.to_stdout = false, .path = path});
+    run();
+    flush_log();
+    configure_log({});
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(Decoder, TruncatedFilesPlayWhatThereIs) {
+    const TemporaryFolder folder;
+    auto bytes = encoded("mp3", "libmp3lame");
+    bytes.resize(bytes.size() / 2 + 37);   // in the middle of a frame
+    save(folder.path("half.mp3"), bytes);
+    const std::string log = logged(folder, [&] {
+        auto decoder = open_decoder(folder.path("half.mp3"));
+        ASSERT_TRUE(decoder);
+        EXPECT_NEAR(static_cast<double>(length(**decoder)), 220500, 3000);
+        EXPECT_EQ((*decoder)->remaining()->count, 0);
+    });
+    EXPECT_LE(std::ranges::count(log, '\n'), 1) << log;
+
+    write_wav(folder.path("whole.wav"), 44100, 2, 441000, [](int i, int) { return static_cast<std::int16_t>(i); });
+    std::filesystem::resize_file(folder.path("whole.wav"), 44 + 4 * 100000);
+    const std::string said = logged(folder, [&] {
+        auto decoder = open_decoder(folder.path("whole.wav"));
+        ASSERT_TRUE(decoder);
+        EXPECT_EQ(length(**decoder), 100000u);
+    });
+    EXPECT_LE(std::ranges::count(said, '\n'), 1) << said;
+}
+
+TEST(Decoder, DamageIsSkippedAndLoggedOnce) {
+    const TemporaryFolder folder;
+    auto bytes = encoded("mp3", "libmp3lame");
+    for (std::size_t at : {bytes.size() / 4, bytes.size() / 2})
+        for (std::size_t i = 0; i < 3000; ++i) bytes[at + i] = static_cast<std::uint8_t>(i * 7 + 13);
+    save(folder.path("damaged.mp3"), bytes);
+    const std::string log = logged(folder, [&] {
+        auto decoder = open_decoder(folder.path("damaged.mp3"));
+        ASSERT_TRUE(decoder);
+        EXPECT_NEAR(static_cast<double>(length(**decoder)), 441000, 44100);
+    });
+    EXPECT_LE(std::ranges::count(log, '\n'), 1) << log;
+}
+
+TEST(Decoder, SeekInMp3LandsOnTheSample) {
+    const TemporaryFolder folder;
+    save(folder.path("tone.mp3"), encoded("mp3", "libmp3lame"));
+    auto whole = open_decoder(folder.path("tone.mp3")), part = open_decoder(folder.path("tone.mp3"), {.cue_in = 3.21});
+    ASSERT_TRUE(whole && part);
+    PcmBlock skipped = (*whole)->read(Ticks{141561}, 2);   // 3.21 s
+    const PcmBlock a = (*whole)->read(Ticks{2000}, 2), b = (*part)->read(Ticks{2000}, 2);
+    ASSERT_EQ(a.samples(), b.samples());
+    for (std::size_t i = 0; i < a.samples(); ++i) ASSERT_NEAR(a.channel(0)[i], b.channel(0)[i], 1e-4) << i;
 }
 
 TEST(Text, KeepsUtf8AndReadsTheRestAsLatin1) {

@@ -37,6 +37,7 @@ void set_wav_sizes(std::vector<std::uint8_t>& bytes, std::uint32_t data) {
 MediaStreamEncoder::MediaStreamEncoder(const MediaSpec& spec, const EncoderOptions& options) : spec_(spec), options_(options), tags_(spec.tags) {
     for (const TrackSpec& track : spec_.tracks)
         if (track.mode != TrackSpec::Mode::drop) tracks_.push_back({.spec = &track});
+    out_.reserve(4096);   // a tick of most streams
     open_encoders();
 }
 
