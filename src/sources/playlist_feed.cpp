@@ -113,6 +113,11 @@ void PlaylistFeed::first_load() {
 }
 
 void PlaylistFeed::replace(Files files, bool empty_queue) {
+    put(std::move(files), empty_queue);
+    wake();
+}
+
+void PlaylistFeed::put(Files files, bool empty_queue) {
     {
         std::lock_guard lock(list_mutex_);
         const auto after = empty_queue ? current_ : last_prepared_entry();
@@ -120,7 +125,6 @@ void PlaylistFeed::replace(Files files, bool empty_queue) {
         if (empty_queue) picked_.clear();
     }
     if (empty_queue) drop_all();
-    wake();
 }
 
 void PlaylistFeed::reload(bool empty_queue, std::optional<std::string> new_uri) {
@@ -224,7 +228,7 @@ void PlaylistFeed::failed(const RequestPtr& request, int in_a_row) {
     }
     if (in_a_row != options_.max_fail) return;
     log().severe("{} requests in a row could not be resolved.", in_a_row);
-    if (options_.on_fail) replace(options_.on_fail());
+    if (options_.on_fail) put(options_.on_fail(), true);   // not woken: the pause after failures stays
 }
 
 // --- Reloads -----------------------------------------------------------------------------------------------------------
@@ -242,6 +246,7 @@ void PlaylistFeed::arm_timer() {
 
 void PlaylistFeed::watch() {
     const std::string path = local_path(uri());
+    if (split_uri(path)) return;   // nothing on this disk
     {
         std::lock_guard lock(list_mutex_);
         if (watched_ == path && watch_) return;

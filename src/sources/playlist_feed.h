@@ -59,6 +59,7 @@ private:
     std::shared_ptr<PlaylistFeed> self() { return std::static_pointer_cast<PlaylistFeed>(shared_from_this()); }
     bool load(bool first);
     void first_load();
+    void put(Files files, bool empty_queue);
     void set_files(Files files, const std::string* after);   // list_mutex_ held
     void make_order();                                       // list_mutex_ held
     std::optional<std::string> next_entry();

@@ -205,6 +205,26 @@ TEST_F(RequestSources, ReloadKeepsThePlace) {
     EXPECT_TRUE(holds(*out, 44'100 * 3 / 2, 1000, 44'100 / 2));
 }
 
+TEST_F(RequestSources, AFailedListAsksForAnotherOnceAndSlowsDown) {
+    int asked = 0;
+    std::vector<Value> arguments = shared(true, "normal");
+    arguments[8] = Value::function([&](std::span<const lang::CallArgument>) {   // on_fail
+        ++asked;
+        return uris({path("missing too.wav")});
+    });
+    arguments.push_back(Value::function(nothing));
+    arguments.push_back(uris({path("missing.wav")}));
+    const Value source = build("playlist.list", std::move(arguments));
+    const auto out = play(source, true);
+    const auto first = Request::create("x");
+    run(30s);
+    EXPECT_EQ(asked, 1);
+    EXPECT_LT(Request::create("y")->id() - first->id(), 50);   // requests made meanwhile
+    ramp("missing too.wav", 5, 2000);
+    run(20s);
+    EXPECT_TRUE(holds(*out, 0, 5, 2000));
+}
+
 TEST_F(RequestSources, RandomizePlaysEachOnceARound) {
     std::vector<std::string> files;
     for (int i = 0; i < 8; ++i) files.push_back(ramp("f" + std::to_string(i) + ".wav", 1000 * i, 882));
