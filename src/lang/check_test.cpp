@@ -250,6 +250,8 @@ TEST(Check, Methods) {
         {"let {x?} = {x = 123}\nx", "int?"},
         {"def f(x) = let {foo?} = x\nfoo end\nf(()) + 123", "error 5"},
         {"r = {a = 1}\nlet replaces r.a = \"x\"\nr.a", "string"},
+        {"tab = ref([])\ndef add(id) = ignore(list.map(fun (x) -> x.id == id, tab()))\ntab := [...tab(), {id = id, f = 1}] end\n"
+         "list.map(fun ({id, f}) -> id ^ \"\", tab())", "[string]"},
         {"r = ()\nlet r.a = ()\nlet r.a.b = 5\nlet replaces r.a = 2\nr.a.b", "int"},
         {"def c() = 1 end\ndef c.reset() = () end\n(c(), c.reset())", "int * unit"},
         {"{a = 1, ...{b = 2}}", "{a : int, b : int}"},

@@ -104,7 +104,8 @@ Type* Unifier::sup_record(Type* a, Type* b) {
     std::vector<const TypeField*> left, right;
     Type* base_a = split_methods(a, left);
     Type* base_b = split_methods(b, right);
-    Type* base = sup(base_a, base_b);
+    // The row itself is bound by the subtyping that follows.
+    Type* base = base_b->kind == TypeKind::variable ? base_b : sup(base_a, base_b);
     if (!base) return nullptr;
     bool changed = base != base_b;
     std::vector<TypeField> fields;
@@ -112,7 +113,7 @@ Type* Unifier::sup_record(Type* a, Type* b) {
         const auto at = std::find_if(left.begin(), left.end(), [&](const TypeField* f) { return f->name == r->name; });
         TypeField field = *r;
         if (at == left.end()) {
-            field.optional = true;
+            if (base_a->kind != TypeKind::variable) field.optional = true;  // an open row may still get it
         } else {
             const TypeField& l = **at;
             field.optional = l.optional || r->optional;
@@ -129,6 +130,7 @@ Type* Unifier::sup_record(Type* a, Type* b) {
         changed = changed || field.optional != r->optional || field.type != r->type;
         fields.push_back(field);
     }
+    if (base_b->kind == TypeKind::variable) left.clear();  // an open row gets them as they are
     for (const TypeField* l : left) {
         fields.push_back(*l);
         fields.back().optional = true;
