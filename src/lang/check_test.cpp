@@ -327,6 +327,7 @@ TEST(Check, Sources) {
         {"(blank().{a = 1} : source(audio=pcm).{a : int})", "source(audio=pcm('A)).{a : int}"},
         {"def f(s) = s.skip() end\nf(sine())", "unit"},
         {"[sine(), blank()]", "[source(audio=pcm('A), 'B)]"},
+        {"s = sine().{skip = fun (~now=false) -> ignore(now)}\n[sine(), s, sine()]", "[source(audio=pcm('A), 'B)]"},
         {"(1 : nonsense)", "error 3"},
         {"(1 : pcm(quadro))", "error 3"},
     });

@@ -109,32 +109,44 @@ Type* Unifier::sup_record(Type* a, Type* b) {
     if (!base) return nullptr;
     bool changed = base != base_b;
     std::vector<TypeField> fields;
+    // What one side states the other may have from its constructor.
+    const auto given = [&](const Type* below, Name name) {
+        return below->kind == TypeKind::constructor ? methods_(below->name, name) : nullptr;
+    };
+    // False: the two have nothing in common, the method goes.
+    const auto join = [&](TypeField& field, const TypeField& l, const TypeField& r) {
+        field.optional = l.optional || r.optional;
+        if (l.quantified_count || r.quantified_count) return true;
+        Type* type = sup(l.type, r.type);
+        if (type && type != deref(r.type)) field.type = type;
+        return type != nullptr;
+    };
     for (const TypeField* r : right) {
         const auto at = std::find_if(left.begin(), left.end(), [&](const TypeField* f) { return f->name == r->name; });
         TypeField field = *r;
-        if (at == left.end()) {
+        const TypeField* l = at == left.end() ? given(base_a, r->name) : *at;
+        if (at != left.end()) left.erase(at);
+        if (!l) {
             if (base_a->kind != TypeKind::variable) field.optional = true;  // an open row may still get it
-        } else {
-            const TypeField& l = **at;
-            field.optional = l.optional || r->optional;
-            left.erase(at);
-            if (!l.quantified_count && !r->quantified_count) {
-                Type* type = sup(l.type, r->type);
-                if (!type) {
-                    changed = true;
-                    continue;
-                }
-                if (type != deref(r->type)) field.type = type;
-            }
+        } else if (!join(field, *l, *r)) {
+            changed = true;
+            continue;
         }
         changed = changed || field.optional != r->optional || field.type != r->type;
         fields.push_back(field);
     }
     if (base_b->kind == TypeKind::variable) left.clear();  // an open row gets them as they are
     for (const TypeField* l : left) {
-        fields.push_back(*l);
-        fields.back().optional = true;
+        TypeField field = *l;
+        const TypeField* r = given(base_b, l->name);
+        if (r) {
+            field = *r;
+            if (!join(field, *l, *r)) continue;
+        } else {
+            field.optional = true;
+        }
         changed = true;
+        fields.push_back(field);
     }
     return changed ? pool_.record(fields, base) : b;
 }
