@@ -18,7 +18,7 @@ struct Ticks {
     friend constexpr Ticks operator-(Ticks a, Ticks b) { return {a.count - b.count}; }
 };
 
-/// What every stream of the process shares, read once from settings.frame.* before the first clock starts.
+/// What every stream of the process shares: taken from settings.frame.* when first asked for, then fixed.
 struct StreamParameters {
     int samplerate = 44100;  ///< samples (= ticks) per second
     int channels = 2;        ///< default number of audio channels

@@ -37,7 +37,8 @@ std::string Shape::describe() const {
     case Kind::floating: out = "float"; break;
     case Kind::string: out = "string"; break;
     case Kind::boolean: out = "bool"; break;
-    case Kind::null: out = "null"; break;
+    case Kind::other: out = "value"; break;
+    case Kind::object: out = "[(string * " + join(elements, ", ") + ")] as json.object"; break;
     case Kind::list: out = "[" + join(elements, ", ") + "]"; break;
     case Kind::tuple: out = "(" + join(elements, " * ") + ")"; break;
     case Kind::record: break;

@@ -13,16 +13,20 @@ struct Type;
 
 /// What a type asks of data: the part of types that decoders need.
 struct Shape {
-    enum class Kind : std::uint8_t { any, unit, integer, floating, string, boolean, null, list, tuple, record };
+    enum class Kind : std::uint8_t {
+        any, unit, integer, floating, string, boolean, list, tuple, record,
+        object,   // [(string * t)] read from an object
+        other,    // a function, a source: nothing to decode
+    };
     struct Field;
     Kind kind = Kind::any;
     bool nullable = false;
-    std::vector<Shape> elements;   ///< of a list (one), a tuple
+    std::vector<Shape> elements;   ///< of a list or object (one), a tuple
     std::vector<Field> fields;     ///< methods; for a record all there is, for others beside the value
     std::string describe() const;  ///< "{a : int, b : string?}", for messages
 };
 struct Shape::Field {
-    Name name;
+    Name name, key;                ///< key: what it is called in the data
     Shape shape;
     bool optional = false;
 };

@@ -2,6 +2,7 @@
 // The front end as a whole: one object that parses, checks and evaluates scripts over the builtins and the standard library.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,19 @@ public:
     Value run_script(const std::string& name, std::string text, std::vector<Diagnostic>& warnings);
     std::string last_type() const;       ///< printed type of the last script's value (REPL)
     TypeEnvironment& types() noexcept;
+    /// Only parses.
+    Term* parse(const std::string& name, std::string text, std::vector<Diagnostic>& warnings);
+    /// A definition of the standard library or of a script, as its comments document it.
+    struct Documented {
+        std::string name, type, text;
+        std::vector<std::pair<std::string, std::string>> tags;
+    };
+    /// Loads the whole standard library; all that has a comment.
+    std::vector<Documented> documented();
+    /// A global's value, when it is defined: "list.map". Null pointer: none.
+    std::optional<Value> global(std::string_view dotted_name);
+    /// Defines a global before scripts run (the arguments of the script).
+    void define(std::string_view dotted_name, std::string_view type_text, Value value);
 
     struct Impl;
 

@@ -536,6 +536,18 @@ Value error_value(std::string kind, std::string message) {
     return Value::foreign(error_kind, std::make_shared<ErrorInfo>(ErrorInfo{std::move(kind), std::move(message), {}}));
 }
 
+Diagnostic to_diagnostic(const RuntimeError& e) {
+    std::string stack;
+    for (Span s : e.stack) {
+        std::string where = source_map().describe(s);
+        if (!where.empty()) where[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(where[0])));
+        stack += where + "\n";
+    }
+    Span at = e.stack.empty() ? Span{} : e.stack.front();
+    return {Severity::error, 14, at,
+            fmt::format("Uncaught runtime error: type: {}, message: {},\nstack: {}", e.kind(), quote_text(e.message()), stack)};
+}
+
 const ErrorInfo& error_info(const Value& error) { return *static_cast<const ErrorInfo*>(error.foreign_pointer().get()); }
 
 bool always_true(const Value& value) noexcept {

@@ -31,5 +31,7 @@ extern const ForeignKind error_kind;
 Value to_value(const RuntimeError& error);
 Value error_value(std::string kind, std::string message);
 const ErrorInfo& error_info(const Value& error);
+/// "Uncaught runtime error", number 14, at the innermost call.
+Diagnostic to_diagnostic(const RuntimeError& error);
 
 }  // namespace castile::lang

@@ -50,11 +50,10 @@ protected:
     }
     Term* plus(Term* a, Term* b) { return apply(path("testing", "plus"), {a, b}); }
     Term* less(Term* a, Term* b) { return apply(path("testing", "less"), {a, b}); }
-    Value run(Term* t) { return evaluate(resolve(arena_, scope_, t, warnings_)); }
+    Value run(Term* t) { return evaluate(resolve(arena_, scope_, t)); }
 
     Arena arena_;
     GlobalScope scope_;
-    std::vector<Diagnostic> warnings_;
 };
 
 TEST_F(Eval, ClosuresKeepWhatTheySaw) {

@@ -61,8 +61,7 @@ void GlobalScope::add_builtins() {
 GlobalNode& GlobalScope::declare(std::string_view name) {
     GlobalNode* node = nullptr;
     for (bool first = true; !name.empty(); first = false) {
-        // Operators such as "." alone are no paths.
-        std::size_t dot = name.size() > 1 ? name.find('.') : name.npos;
+        std::size_t dot = name.back() == '.' ? name.npos : name.find('.');   // the operator +. is no path
         Name part(name.substr(0, dot));
         name = dot == name.npos ? std::string_view() : name.substr(dot + 1);
         auto& child = first ? roots_[part] : node->members[part];

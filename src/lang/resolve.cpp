@@ -3,9 +3,9 @@
 #include "lang/resolve.h"
 
 #include <algorithm>
-#include <set>
 
 #include "lang/decode.h"
+#include "lang/diag.h"
 #include "lang/objects.h"
 
 namespace castile::lang {
@@ -33,8 +33,7 @@ struct Reference { term::Scope scope; int slot; bool opened; };
 
 class Resolver {
 public:
-    Resolver(Arena& arena, GlobalScope& globals, std::vector<Diagnostic>& warnings)
-        : arena_(arena), globals_(globals), warnings_(warnings) {}
+    Resolver(Arena& arena, GlobalScope& globals) : arena_(arena), globals_(globals) {}
 
     Program run(Term* term) {
         FunctionScope top;
@@ -447,7 +446,6 @@ private:
 
     /// Turns `t` into the value of a global: only the function when it is called, else with its members as methods.
     void value_of(Term*& t, GlobalNode& node, bool callee) {
-        warn_deprecated(node, t->span);
         if (node.members.empty() || (callee && node.has_value())) {
             t->node = term::Variable{Name(), Scope::global, node.value_slot()};
             return;
@@ -460,12 +458,6 @@ private:
             record.methods.push_back({name, value});
         }
         t->node = std::move(record);
-    }
-
-    void warn_deprecated(const GlobalNode& node, Span span) {
-        if (!node.builtin || node.builtin->deprecated.empty() || span.end <= span.begin) return;
-        if (!warned_.insert(node.builtin).second) return;
-        warnings_.push_back({Severity::warning, 5, span, "Deprecated: `" + node.builtin->name + "` " + "is deprecated. " + node.builtin->deprecated});
     }
 
     // --- rewriting
@@ -502,17 +494,15 @@ private:
 
     Arena& arena_;
     GlobalScope& globals_;
-    std::vector<Diagnostic>& warnings_;
     FunctionScope* scope_ = nullptr;
     std::pair<const term::Function*, Name> self_name_;   // the function about to be resolved is recursive under this name
     bool invoked_optionally_ = false;
-    std::set<const Builtin*> warned_;
 };
 
 }  // namespace
 
-Program resolve(Arena& arena, GlobalScope& scope, Term* term, std::vector<Diagnostic>& warnings) {
-    return Resolver(arena, scope, warnings).run(term);
+Program resolve(Arena& arena, GlobalScope& scope, Term* term) {
+    return Resolver(arena, scope).run(term);
 }
 
 }  // namespace castile::lang

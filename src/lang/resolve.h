@@ -2,10 +2,7 @@
 // The resolver: gives every variable a slot (local, captured, global) before evaluation, and takes a.b.c of a module
 // straight to its value.
 
-#include <vector>
-
 #include "lang/arena.h"
-#include "lang/diag.h"
 #include "lang/globals.h"
 #include "lang/term.h"
 
@@ -16,8 +13,8 @@ struct Program {
     int locals = 0;   ///< slots of the top level's blocks
 };
 
-/// Resolves a typed term; its top-level definitions are added to `scope`. Uses of deprecated builtins are warned about.
+/// Resolves a typed term; its top-level definitions are added to `scope`.
 /// Throws ScriptError (4 for a variable that nothing binds).
-Program resolve(Arena& arena, GlobalScope& scope, Term* term, std::vector<Diagnostic>& warnings);
+Program resolve(Arena& arena, GlobalScope& scope, Term* term);
 
 }  // namespace castile::lang
