@@ -1,0 +1,20 @@
+#pragma once
+// Encodings of text.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace castile::builtins {
+
+std::string unescape(std::string_view text);   ///< \n, \xHH, \uHHHH, \ddd (octal)
+std::string base64_encode(std::string_view data);
+std::optional<std::string> base64_decode(std::string_view text);
+std::string md5(std::string_view data);        ///< in hexadecimal
+std::string url_encode(std::string_view text, bool plus);
+std::string url_decode(std::string_view text, bool plus);
+std::vector<std::pair<std::string, std::string>> query_arguments(std::string_view query);
+
+}  // namespace castile::builtins

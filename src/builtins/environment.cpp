@@ -1,0 +1,187 @@
+// Environment variables, settings by name, the program about itself.
+
+#include <malloc.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "builtins/define.h"
+#include "base/name.h"
+#include "lang/settings_globals.h"
+
+extern char** environ;
+
+namespace castile::builtins {
+
+namespace {
+
+Value variable(const BuiltinArgs& a) {
+    const char* value = std::getenv(a[1].as_string().c_str());
+    return value ? text(value) : a[0];
+}
+
+Value variables(const BuiltinArgs&) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (char** e = environ; *e; ++e) {
+        std::string_view one(*e);
+        std::size_t equals = one.find('=');
+        if (equals != one.npos) all.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+    }
+    return assoc(all);
+}
+
+Value set_variable(const BuiltinArgs& a) {
+    if (a[0].as_string().empty() || setenv(a[0].as_string().c_str(), a[1].as_string().c_str(), 1) != 0)
+        raise("invalid", "The name of an environment variable is not empty and has no =.");
+    return Value();
+}
+
+SettingBase& setting(const std::string& name) {
+    SettingBase* s = lang::find_setting(name);
+    if (!s) raise("not_found", "There is no setting named " + name + ".");
+    return *s;
+}
+
+/// A field of /proc/self/status in bytes.
+std::int64_t process_memory(const char* field) {
+    std::ifstream in("/proc/self/status");
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with(field)) return 1024 * std::strtoll(line.c_str() + std::string_view(field).size() + 1, nullptr, 10);
+    return 0;
+}
+
+std::int64_t machine_memory(const char* field) {
+    std::ifstream in("/proc/meminfo");
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with(field)) return 1024 * std::strtoll(line.c_str() + std::string_view(field).size() + 1, nullptr, 10);
+    return 0;
+}
+
+std::string pretty(std::int64_t bytes) {
+    double n = static_cast<double>(bytes);
+    const char* const units[] = {"B", "kB", "MB", "GB", "TB"};
+    int unit = 0;
+    for (; n >= 1000 && unit < 4; ++unit) n /= 1000;
+    char out[64];
+    std::snprintf(out, sizeof out, unit == 0 ? "%.0f %s" : "%.2f %s", n, units[unit]);
+    return out;
+}
+
+const std::pair<const char*, std::int64_t (*)()> memory_fields[] = {
+    {"total_virtual_memory", [] { return machine_memory("MemTotal:") + machine_memory("SwapTotal:"); }},
+    {"total_physical_memory", [] { return machine_memory("MemTotal:"); }},
+    {"total_used_virtual_memory", [] { return machine_memory("MemTotal:") - machine_memory("MemAvailable:") + machine_memory("SwapTotal:") - machine_memory("SwapFree:"); }},
+    {"total_used_physical_memory", [] { return machine_memory("MemTotal:") - machine_memory("MemAvailable:"); }},
+    {"process_virtual_memory", [] { return process_memory("VmSize:"); }},
+    {"process_physical_memory", [] { return process_memory("VmRSS:"); }},
+    {"process_private_memory", [] { return process_memory("RssAnon:"); }},
+    {"process_swapped_memory", [] { return process_memory("VmSwap:"); }},
+    {"process_managed_memory", [] { return static_cast<std::int64_t>(mallinfo2().uordblks); }},
+};
+
+Value memory(const BuiltinArgs&) {
+    std::vector<std::pair<Name, Value>> numbers, texts;
+    for (const auto& [name, read] : memory_fields) {
+        std::int64_t n = read();
+        numbers.emplace_back(name, integer(n));
+        texts.emplace_back(name, text(pretty(n)));
+    }
+    numbers.emplace_back("pretty", Value::record(std::move(texts)));
+    return Value::record(std::move(numbers));
+}
+
+std::vector<BuiltinMethod> memory_methods() {
+    std::vector<BuiltinMethod> methods;
+    std::string pretty_type;
+    for (const auto& [name, read] : memory_fields) {
+        methods.push_back({name, "int", "In bytes."});
+        pretty_type += (pretty_type.empty() ? "" : ", ") + std::string(name) + " : string";
+    }
+    methods.push_back({"pretty", "{" + pretty_type + "}", "The same, as text."});
+    return methods;
+}
+
+Value nothing(const BuiltinArgs&) { return Value(); }
+Value trim(const BuiltinArgs&) {
+    malloc_trim(0);
+    return Value();
+}
+
+constexpr const char* gc_names[] = {"minor_heap_size", "major_heap_increment", "space_overhead", "verbose", "max_overhead", "stack_limit",
+                                    "allocation_policy", "window_size", "custom_major_ratio", "custom_minor_ratio", "custom_minor_max_size"};
+
+std::string gc_type() {
+    std::string type;
+    for (const char* name : gc_names) type += (type.empty() ? "{" : ", ") + std::string(name) + " : int";
+    return type + "}";
+}
+
+const std::string gc_record = gc_type();
+
+Value gc_get(const BuiltinArgs&) {
+    std::vector<std::pair<Name, Value>> fields;
+    for (const char* name : gc_names) fields.emplace_back(name, integer(0));
+    return Value::record(std::move(fields));
+}
+
+constexpr const char* setting_kind = "'a where 'a is unit, bool, int, float, string or [string]";
+
+const Definitions system("System", {
+    {"environment", "All environment variables.", {}, "[string * string]", variables},
+    {"environment.get", "An environment variable.", {opt("default", "string", "\"\"", "Value when it is not set."), pos("string", "Name.")}, "string", variable},
+    {"environment.set", "Set an environment variable.", {pos("string", "Name."), pos("string", "Value.")}, "unit", set_variable},
+    {"getenv", "An environment variable.", {opt("default", "string", "\"\"", "Value when it is not set."), pos("string", "Name.")}, "string", variable, {}, "Use `environment.get` instead."},
+    {"setenv", "Set an environment variable.", {pos("string", "Name."), pos("string", "Value.")}, "unit", set_variable, {}, "Use `environment.set` instead."},
+    {"process.pid", "The number of this process.", {}, "int", [](const BuiltinArgs&) { return integer(getpid()); }},
+    {"getpid", "The number of this process.", {}, "int", [](const BuiltinArgs&) { return integer(getpid()); }, {}, "Use `process.pid` instead."},
+    {"runtime.memory", "Memory in use, by this process and on the machine.", {}, "unit", memory, memory_methods()},
+    {"garbage_collect", "Give free memory back to the system.", {}, "unit", trim, {}, "Memory is managed without a collector."},
+    {"runtime.gc.full_major", "Give free memory back to the system.", {}, "unit", trim},
+    {"runtime.gc.compact", "Give free memory back to the system.", {}, "unit", trim},
+    {"runtime.gc.major", "Nothing: memory is managed without a collector.", {}, "unit", nothing},
+    {"runtime.gc.minor", "Nothing: memory is managed without a collector.", {}, "unit", nothing},
+    {"runtime.gc.get", "Parameters of Liquidsoap's collector; all 0 here.", {}, gc_record.c_str(), gc_get},
+    {"runtime.gc.set", "Nothing: memory is managed without a collector.", {pos(gc_record.c_str())}, "unit", nothing},
+    {"runtime.locale.set", "Nothing: text is UTF-8.", {pos("string")}, "unit", nothing},
+});
+
+const Definitions settings("Settings", {
+    {"set", "Change a setting by its name.", {pos("string", "Name."), pos("'a")}, "unit where 'a is unit, bool, int, float, string or [string]", [](const BuiltinArgs& a) {
+        lang::set_setting(setting(a[0].as_string()), a[1]);
+        return Value(); }, {}, "Use `settings.name := value` instead."},
+    {"get", "The value of a setting by its name.", {arg("default", "'a", "Value when there is no such setting."), pos("string", "Name.")}, setting_kind, [](const BuiltinArgs& a) {
+        SettingBase* s = lang::find_setting(a[1].as_string());
+        return s ? lang::setting_value(*s) : a[0]; }, {}, "Use `settings.name()` instead."},
+});
+
+const Constants constants("System", {
+    {"os.type", "Kind of system.", "string", [] { return text("Unix"); }},
+    {"exe_ext", "What names of programs end in.", "string", [] { return text(""); }},
+    {"runtime.sys.word_size", "Bits of a word.", "int", [] { return integer(64); }},
+    {"configure.bindir", "Where programs are.", "string", [] { return text("/usr/bin"); }},
+    {"configure.libdir", "Where the standard library is.", "string", [] { return text("/usr/share/castile"); }},
+    {"configure.logdir", "Where logs go.", "string", [] { return text("/var/log/castile"); }},
+    {"configure.rundir", "Where PID files go.", "string", [] { return text("/run/castile"); }},
+    {"castile.version", "Version of this program.", "string", [] { return text(CASTILE_VERSION); }},
+    {"liquidsoap.version", "Version of the language.", "string", [] { return text("2.5.0"); }},
+    {"liquidsoap.script.path", "Path of the script.", "string?", [] { return Value::null(); }},
+    {"liquidsoap.executable", "Path of this program.", "string", [] {
+        char path[4096];
+        ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+        return text(std::string(path, n > 0 ? static_cast<std::size_t>(n) : 0)); }},
+    {"liquidsoap.build_config.system", "System this was built for.", "string", [] {
+        utsname u{};
+        uname(&u);
+        return text(u.sysname); }},
+    {"liquidsoap.build_config.architecture", "Processor this was built for.", "string", [] {
+        utsname u{};
+        uname(&u);
+        return text(u.machine); }},
+});
+
+}  // namespace
+
+}  // namespace castile::builtins
