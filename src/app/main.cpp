@@ -1,0 +1,87 @@
+// castile: runs scripts.
+
+#include <cstdio>
+#include <exception>
+
+#include <unistd.h>
+
+#include "app/describe.h"
+#include "app/options.h"
+#include "app/run.h"
+#include "app/signals.h"
+#include "base/log.h"
+#include "lang/eval.h"
+
+namespace {
+
+using castile::app::Options;
+
+void print(const std::string& s) {
+    std::fwrite(s.data(), 1, s.size(), stdout);
+    std::fflush(stdout);
+}
+
+int perform(const Options& options) {
+    using enum Options::Action;
+    switch (options.action) {
+    case help: print(options.help); return 0;
+    case version: print(castile::app::version_text()); return 0;
+    case build_config: print(castile::app::build_text()); return 0;
+    case list_functions: print(castile::app::functions_text(options, false)); return 0;
+    case list_functions_by_category: print(castile::app::functions_text(options, true)); return 0;
+    case list_functions_json: print(castile::app::functions_json(options)); return 0;
+    case list_settings: print(castile::app::settings_text()); return 0;
+    case describe: {
+        std::string text = castile::app::describe_function(options, options.name);
+        if (text.empty()) {
+            std::fprintf(stderr, "There is no function named %s.\n", options.name.c_str());
+            return 1;
+        }
+        print(text);
+        return 0;
+    }
+    case check:
+    case parse_only: return castile::app::check(options);
+    case print_json: return castile::app::print_json(options);
+    case run: break;
+    }
+    if (options.scripts.empty() && !options.interactive) {
+        print(options.help);
+        return 0;
+    }
+    return castile::app::run(options);
+}
+
+void report(const castile::lang::Diagnostic& d) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s\n", castile::lang::render(d, isatty(STDERR_FILENO) != 0).c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    try {
+        options = castile::app::parse_options(argc, argv);
+    } catch (const castile::app::OptionError& e) {
+        std::fprintf(stderr, "castile: %s\n", e.message.c_str());
+        return 2;
+    }
+    castile::app::block_signals();
+    int code = 1;
+    try {
+        code = perform(options);
+    } catch (const castile::lang::ScriptError& e) {
+        report(e.diagnostic());
+    } catch (const castile::lang::RuntimeError& e) {
+        report(castile::lang::to_diagnostic(e));
+    } catch (const std::exception& e) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "castile: %s\n", e.what());
+    }
+    std::fflush(stdout);
+    castile::flush_log();
+    // Threads that wait in scripts' calls must not hold up the end.
+    std::fflush(stderr);
+    _exit(code);
+}

@@ -1,0 +1,28 @@
+#pragma once
+// The command line.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace castile::app {
+
+struct Options {
+    enum class Action { run, check, parse_only, print_json, version, build_config, list_functions, list_functions_by_category, list_functions_json, list_settings, describe, help };
+    Action action = Action::run;
+    std::vector<std::string> scripts;      ///< files, expressions, "-"
+    std::vector<std::string> arguments;    ///< after "--": the script's own
+    std::string name;                      ///< of -h NAME
+    std::string help;                      ///< text of --help
+    std::optional<bool> log_to_stdout;
+    std::optional<double> simulate;        ///< seconds
+    bool debug = false, daemon = false, interactive = false, strict = false, standard_library = true, force_start = false, show_types = false;
+    std::string library_directory;
+    std::optional<bool> telnet;
+};
+
+/// Throws OptionError.
+Options parse_options(int argc, char** argv);
+struct OptionError { std::string message; };
+
+}  // namespace castile::app

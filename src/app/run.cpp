@@ -1,0 +1,196 @@
+// A run: script, clocks, wait, close.
+
+#include "app/run.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+
+#include "app/interactive.h"
+#include "app/settings.h"
+#include "app/signals.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "builtins/lifecycle.h"
+#include "builtins/threads.h"
+#include "clock/clock.h"
+#include "formats/formats.h"
+#include "lang/parse.h"
+#include "sched/manual_time.h"
+#include "sched/scheduler.h"
+
+namespace castile::app {
+
+namespace {
+
+const Logger& logger() {
+    static const Logger log("main");
+    return log;
+}
+
+/// Does a word of the command line mean a file, though there is none of that name?
+bool looks_like_path(const std::string& word) {
+    return word.ends_with(".liq") || (word.find_first_of(" ()\n=\"#") == word.npos && word.contains('/'));
+}
+
+bool something_to_run() {
+    return !all_clocks().empty();
+}
+
+void evaluate(lang::Engine& engine, const Options& options) {
+    for (const std::string& word : options.scripts) {
+        Script script = read_script(word);
+        std::vector<lang::Diagnostic> warnings;
+        try {
+            engine.run_script(script.name, std::move(script.text), warnings);
+        } catch (...) {
+            print_warnings(warnings);
+            throw;
+        }
+        print_warnings(warnings);
+        if (options.show_types) std::printf("%s\n", engine.last_type().c_str());
+    }
+}
+
+void close_down(Scheduler& scheduler) {
+    logger().important("Shutdown started!");
+    builtins::run_shutdown_callbacks();
+    stop_clocks();
+    scheduler.stop();
+    remove_pid_file();
+    std::fflush(stdout);
+    flush_log();
+}
+
+int simulate(const Options& options) {
+    ManualTime time;
+    Scheduler scheduler({}, time);
+    set_scheduler(&scheduler);
+    builtins::note_start_time();
+    lang::Engine engine(engine_options(options));
+    keep_log_quiet();
+    builtins::set_after_task([&] { start_clocks(scheduler); });
+    evaluate(engine, options);
+    start_log();
+    start_clocks(scheduler);
+    builtins::run_start_callbacks();
+    const Instant end = time.now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*options.simulate));
+    // In steps, so that a script may end the simulation early.
+    while (time.now() < end && !builtins::shutdown_requested())
+        scheduler.run_simulated(std::min(end, time.now() + std::chrono::milliseconds(100)));
+    close_down(scheduler);
+    return builtins::exit_code();
+}
+
+int stream(const Options& options) {
+    Scheduler scheduler;
+    set_scheduler(&scheduler);
+    builtins::note_start_time();
+    lang::Engine engine(engine_options(options));
+    keep_log_quiet();
+    auto begin = std::chrono::steady_clock::now();
+    evaluate(engine, options);
+    if (options.interactive) start_interactive(engine);
+    if (!options.interactive && !something_to_run() && !force_start() && !builtins::shutdown_requested()) {
+        std::fflush(stdout);
+        std::printf("No output defined, nothing to do.\n");
+        return 1;
+    }
+    if (daemon_wanted()) {
+        daemonize();
+        write_pid_file();
+    }
+    start_log();
+    start_signal_thread();
+    logger().important("Castile {}", CASTILE_VERSION);
+    if (warn_of_root()) logger().important("Running as root. Set `settings.init.allow_root := true` if this is meant.");
+    std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    logger().important("User script loaded in {:.2f} seconds.", took.count());
+    malloc_trim(0);
+    scheduler.start();
+    start_clocks(scheduler);
+    builtins::set_after_task([&] { start_clocks(scheduler); });
+    builtins::run_start_callbacks();
+    builtins::wait_for_shutdown();
+    builtins::set_after_task(nullptr);
+    close_down(scheduler);
+    return builtins::exit_code();
+}
+
+}  // namespace
+
+lang::Engine::Options engine_options(const Options& options) {
+    lang::Engine::Options o;
+    o.standard_library = options.standard_library;
+    o.library_directory = options.library_directory;
+    o.encoder_typer = formats::encoder_typer();
+    o.encoder_maker = formats::encoder_maker();
+    o.encoder_available = formats::encoder_available();
+    o.strict = options.strict;
+    return o;
+}
+
+Script read_script(const std::string& given) {
+    if (given == "-") return {"-", std::string(std::istreambuf_iterator<char>(std::cin), {})};
+    std::error_code error;
+    if (!std::filesystem::exists(given, error)) {
+        if (looks_like_path(given)) throw Error("Cannot read the script " + given + ": there is no such file.");
+        return {"<expression>", given};
+    }
+    std::ifstream in(given, std::ios::binary);
+    std::ostringstream text;
+    if (in && !std::filesystem::is_directory(given, error)) text << in.rdbuf();
+    else throw Error("Cannot read the script " + given + ".");
+    return {given, std::move(text).str()};
+}
+
+void print_warnings(const std::vector<lang::Diagnostic>& warnings) {
+    bool colour = isatty(STDERR_FILENO) != 0;
+    for (const lang::Diagnostic& w : warnings) std::fprintf(stderr, "%s\n", lang::render(w, colour).c_str());
+}
+
+int check(const Options& options) {
+    Scheduler scheduler;   // not started: some declarations ask for it
+    set_scheduler(&scheduler);
+    lang::Engine engine(engine_options(options));
+    for (const std::string& word : options.scripts) {
+        Script script = read_script(word);
+        std::vector<lang::Diagnostic> warnings;
+        try {
+            if (options.action == Options::Action::parse_only) engine.parse(script.name, std::move(script.text), warnings);
+            else engine.check_script(script.name, std::move(script.text), warnings);
+        } catch (...) {
+            print_warnings(warnings);
+            throw;
+        }
+        print_warnings(warnings);
+        if (options.show_types) std::printf("%s\n", engine.last_type().c_str());
+    }
+    return 0;
+}
+
+int print_json(const Options& options) {
+    for (const std::string& word : options.scripts) {
+        Script script = read_script(word);
+        std::printf("%s\n", lang::ast_json(lang::source_map().add(script.name, std::move(script.text))).c_str());
+    }
+    return 0;
+}
+
+int run(const Options& options) {
+    std::string script = options.scripts.empty() ? "" : options.scripts.front();
+    std::vector<std::string> arguments{script};
+    arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
+    builtins::set_script_arguments(std::move(arguments));
+    apply_options(options, script);
+    return options.simulate ? simulate(options) : stream(options);
+}
+
+}  // namespace castile::app

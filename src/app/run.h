@@ -1,0 +1,26 @@
+#pragma once
+// A run of scripts, from reading to closing.
+
+#include <string>
+#include <vector>
+
+#include "app/options.h"
+#include "lang/engine.h"
+
+namespace castile::app {
+
+/// Throws ScriptError, RuntimeError, Error. Gives the exit code.
+int run(const Options& options);
+/// Parses and checks only.
+int check(const Options& options);
+int print_json(const Options& options);
+
+lang::Engine::Options engine_options(const Options& options);
+
+/// A script of the command line: its name for messages and its text. Throws Error when it cannot be read.
+struct Script { std::string name, text; };
+Script read_script(const std::string& given);
+
+void print_warnings(const std::vector<lang::Diagnostic>& warnings);
+
+}  // namespace castile::app
