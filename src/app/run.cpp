@@ -22,6 +22,7 @@
 #include "builtins/threads.h"
 #include "clock/clock.h"
 #include "formats/formats.h"
+#include "outputs/file_queue.h"
 #include "lang/parse.h"
 #include "sched/manual_time.h"
 #include "sched/scheduler.h"
@@ -29,6 +30,8 @@
 namespace castile::app {
 
 namespace {
+
+constexpr auto longest_file_wait = std::chrono::milliseconds(1500);  // for recordings and playlists to be finished at the end
 
 const Logger& logger() {
     static const Logger log("main");
@@ -63,6 +66,8 @@ void close_down(Scheduler& scheduler) {
     logger().important("Shutdown started!");
     builtins::run_shutdown_callbacks();
     stop_clocks();
+    if (scheduler.time().simulated()) scheduler.run_simulated(scheduler.time().now());
+    if (!wait_for_files(longest_file_wait)) logger().severe("Some files could not be finished in time.");
     scheduler.stop();
     remove_pid_file();
     std::fflush(stdout);
