@@ -39,8 +39,11 @@ Value log_record(const Value&, const BuiltinArgs&) {
         "level", settable([level] { return Value::integer(*level); }, [level](const Value& v) { *level = v.as_int(); }));
 }
 
-const BuiltinParam synchronous_param{"synchronous", "bool", "false",
-                                     "Call in the middle of streaming rather than as a task of its own. Only for what takes no time."};
+// A function, since declarations of other files read the table while they are being made, before constants of this one are.
+BuiltinParam synchronous_param() {
+    return {"synchronous", "bool", "false",
+            "Call in the middle of streaming rather than as a task of its own. Only for what takes no time."};
+}
 
 ForeignMethod method(std::string name, std::string doc, std::vector<BuiltinParam> params, std::string result,
                      Value (*call)(const Value&, const BuiltinArgs&)) {
@@ -161,11 +164,11 @@ std::vector<ForeignMethod> make_watchers() {
     const std::string release = "{release : () -> unit}";
     return {
         method("on_frame", "Call a function at each frame.",
-               {{"before", "bool", "true", "Before or after the frame is made."}, synchronous_param, on_void}, release,
+               {{"before", "bool", "true", "Before or after the frame is made."}, synchronous_param(), on_void}, release,
                [](const Value& self, const BuiltinArgs& args) {
                    return watch_frames(source_from_value(self), Callback(args[2], args[1].as_bool(), "on_frame"));
                }),
-        method("on_metadata", "Call a function at each metadata packet.", {synchronous_param, on_metadata}, release,
+        method("on_metadata", "Call a function at each metadata packet.", {synchronous_param(), on_metadata}, release,
                [](const Value& self, const BuiltinArgs& args) {
                    return watch_metadata(source_from_value(self), Callback(args[1], args[0].as_bool(), "on_metadata"));
                }),
@@ -173,7 +176,7 @@ std::vector<ForeignMethod> make_watchers() {
                {{"position", "{float}", nullptr, "Seconds from the track's beginning, or from its end."},
                 {"remaining", "bool", "false", "Does the position count from the end?"},
                 {"allow_partial", "bool", "false", "Call also at the end of a track that never reached the position?"},
-                synchronous_param,
+                synchronous_param(),
                 {"", "(float, [string * string]) -> unit", nullptr, "What to call, with the position and the metadata."}},
                release,
                [](const Value& self, const BuiltinArgs& args) {
@@ -181,15 +184,15 @@ std::vector<ForeignMethod> make_watchers() {
                    return watch_position(source_from_value(self), std::move(watch),
                                          Callback(args[4], args[3].as_bool(), "on_position"));
                }),
-        method("on_shutdown", "Call a function when the source goes to sleep.", {synchronous_param, on_void}, release,
+        method("on_shutdown", "Call a function when the source goes to sleep.", {synchronous_param(), on_void}, release,
                [](const Value& self, const BuiltinArgs& args) {
                    return watch_sleep(source_from_value(self), Callback(args[1], args[0].as_bool(), "on_shutdown"));
                }),
-        method("on_track", "Call a function at the beginning of each track.", {synchronous_param, on_metadata}, release,
+        method("on_track", "Call a function at the beginning of each track.", {synchronous_param(), on_metadata}, release,
                [](const Value& self, const BuiltinArgs& args) {
                    return watch_tracks(source_from_value(self), Callback(args[1], args[0].as_bool(), "on_track"));
                }),
-        method("on_wake_up", "Call a function when the source is woken for streaming.", {synchronous_param, on_void}, release,
+        method("on_wake_up", "Call a function when the source is woken for streaming.", {synchronous_param(), on_void}, release,
                [](const Value& self, const BuiltinArgs& args) {
                    return watch_wake_up(source_from_value(self), Callback(args[1], args[0].as_bool(), "on_wake_up"));
                }),
