@@ -33,22 +33,23 @@ struct PositionState {
     const Getter<double> position;
     bool fired = true;          // until a track begins
     double last_elapsed = 0;
-    MetadataPtr metadata;
+    MetadataPtr metadata;       // the last of the track
 
     void fire(double at) {
         fired = true;
         callback({{Name(), Value::floating(at)}, {Name(), to_value(metadata)}});
     }
-    void track(const MetadataPtr& m) {
+    void track() {
         if (!fired && allow_partial) fire(remaining ? 0. : last_elapsed);
         fired = false;
         last_elapsed = 0;
-        metadata = m;
+        metadata = nullptr;
     }
     void frame(Source& source) {
         const double elapsed = source.elapsed().value_or(0);
         last_elapsed = elapsed;
         if (fired) return;
+        metadata = source.last_metadata();
         if (!remaining) {
             if (elapsed >= position.get()) fire(elapsed);
         } else if (const auto left = source.remaining(); left && to_seconds(*left) <= position.get()) {
@@ -97,7 +98,7 @@ Value watch_stop(Output& output, Callback callback) {
 Value watch_position(const SourcePtr& source, PositionWatch watch, Callback callback) {
     auto state = std::make_shared<PositionState>(std::move(watch), callback);
     order(source, [state](Source& s) {
-        s.on_track([state](const MetadataPtr& m) { state->track(m); });
+        s.on_track([state](const MetadataPtr&) { state->track(); });
         s.on_frame([state, &s] { state->frame(s); });
     });
     return handle(callback);
