@@ -18,8 +18,8 @@ std::string brief(const Type* type) {
 
 }  // namespace
 
-CheckResult check(Arena& arena, TypeEnvironment& environment, Term* term) {
-    Checker checker(arena, environment.impl());
+CheckResult check(Arena& arena, TypeEnvironment& environment, Term* term, CheckRole role) {
+    Checker checker(arena, environment.impl(), role);
     CheckResult result;
     result.type = checker.run(term);
     result.warnings = checker.take_warnings();
@@ -31,7 +31,10 @@ Type* Checker::run(Term* term) {
     try {
         Type* type = infer_block(term, true);
         for (const TypeNode* node : top_) tell_unused(*node);
-        for (TypeNode* node : top_) node->tell_unused = false;
+        for (TypeNode* node : top_) {
+            node->tell_unused = false;
+            node->library = node->library || role_ == CheckRole::library;
+        }
         std::stable_sort(warnings_.begin(), warnings_.end(),
                          [](const Diagnostic& a, const Diagnostic& b) { return a.span.file == b.span.file && a.span.begin < b.span.begin; });
         return type;
@@ -58,6 +61,12 @@ void Checker::roll_back() {
         }
         changes_.pop_back();
     }
+    // Types of whole modules may have been made with what is gone.
+    auto forget = [](auto&& self, TypeNode* node) -> void {
+        node->whole = {};
+        for (const auto& [name, below] : node->children) self(self, below);
+    };
+    for (const auto& [name, node] : env_.globals) forget(forget, node);
 }
 
 // --- variables
@@ -81,14 +90,14 @@ TypeNode* Checker::lookup_or_fail(Name name, Span span) {
 
 void Checker::use(TypeNode* node, Span span) {
     for (TypeNode* n = node; n; n = n->fallback) n->used = true;
-    if (node->deprecated && !node->deprecation_told && env_.library_ended) {
+    if (node->deprecated && !node->deprecation_told && warns()) {
         node->deprecation_told = true;
         warn(5, span, "Deprecated: " + *node->deprecated);
     }
 }
 
 void Checker::bind(Name name, TypeNode* node, bool top) {
-    if (env_.library_ended && !locals_.contains(name) && !name.view().starts_with('_')) {
+    if (warns() && !locals_.contains(name) && !name.view().starts_with('_')) {
         const auto at = env_.globals.find(name);
         if (at != env_.globals.end() && at->second->library)
             warn(6, node->span, "Top-level variable " + name.str() + " is overridden!");
@@ -106,7 +115,7 @@ void Checker::bind(Name name, TypeNode* node, bool top) {
 }
 
 TypeNode* Checker::bind_variable(Name name, Scheme scheme, Span span, bool top) {
-    TypeNode* node = env_.make_node();
+    TypeNode* node = make_node(top);
     node->own = scheme;
     node->name = name;
     node->span = span;
@@ -129,7 +138,7 @@ void Checker::leave(std::size_t mark) {
 }
 
 void Checker::tell_unused(const TypeNode& node) {
-    if (node.used || !node.tell_unused || !env_.library_ended || node.name.view().starts_with('_')) return;
+    if (node.used || !node.tell_unused || !warns() || node.name.view().starts_with('_')) return;
     const Type* type = without_methods(node.own.type);
     if (is_unit(type) && deref(node.own.type) == type) return;
     if (node.is_let && (is_unit(type) || type->kind == TypeKind::variable)) return;

@@ -1,6 +1,7 @@
 #pragma once
 // The checker: infers the type of every term, refuses ill-typed scripts, inserts int-to-float casts.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,8 +30,7 @@ public:
     void set_encoder_typer(EncoderTyper typer);
     /// Warning 5 with this message ("Use `x` instead.") at the first use of a global.
     void deprecate(Name name, std::string_view message);
-    /// Builtins and the standard library are in: from here on top-level variables are checked for use (4) and binding a name
-    /// of the library anew is told (6).
+    /// All that is declared so far is the library's: binding it anew is told (6), and scripts are warned about deprecated names.
     void end_library();
     bool defined(std::string_view dotted_name) const;
     std::string type_of(std::string_view dotted_name) const;   ///< printed; empty when unknown
@@ -48,8 +48,12 @@ struct CheckResult {
     Type* type = nullptr;              ///< of the whole term
 };
 
-/// Types `term` in `environment`; its top-level definitions are added to the environment. Throws ScriptError (4, 5, 6, ...).
-CheckResult check(Arena& arena, TypeEnvironment& environment, Term* term);
+/// A library is checked without warnings, and its names are then the library's (binding them anew is warning 6).
+enum class CheckRole : std::uint8_t { script, library };
+
+/// Types `term` in `environment`; its top-level definitions are added to the environment. Throws ScriptError (4, 5, 6, ...), and the
+/// environment is then as it was. Terms, hence `arena`, must live as long as the environment: %argsof reads the defaults of functions.
+CheckResult check(Arena& arena, TypeEnvironment& environment, Term* term, CheckRole role = CheckRole::script);
 
 std::string print_type(const Type* type);
 

@@ -107,7 +107,7 @@ void Checker::infer_let(Term& term, term::Let& let, bool top) {
     Type* type;
     if (let.kind == term::LetKind::recursive && function && variable) {
         const std::size_t mark = scope_.size();
-        TypeNode* self = env_.make_node();
+        TypeNode* self = make_node(false);
         self->own = {fresh()};
         const Name name = let.path.empty() ? variable->name : let.path.back();
         locals_.try_emplace(name, nullptr);
@@ -137,7 +137,7 @@ void Checker::infer_let(Term& term, term::Let& let, bool top) {
     if (variable) {
         TypeNode* old = let.kind == term::LetKind::replaces ? lookup(variable->name) : nullptr;
         if (let.kind == term::LetKind::replaces && !old) lookup_or_fail(variable->name, let.pattern->span);
-        TypeNode* node = env_.make_node();
+        TypeNode* node = make_node(top);
         node->own = scheme;
         node->name = variable->name;
         node->span = let.pattern->span;
@@ -165,7 +165,7 @@ void Checker::infer_let(Term& term, term::Let& let, bool top) {
         return;
     }
     for (const Bound& b : bound) {
-        TypeNode* node = env_.make_node();
+        TypeNode* node = make_node(top);
         node->own = {b.type, scheme.quantified_count, scheme.quantified};
         node->name = b.name;
         node->span = b.span;
@@ -182,7 +182,7 @@ void Checker::bind_path(Term& term, term::Let& let, const Scheme& scheme, bool t
     TypeNode* root = lookup_or_fail(path[0], let.pattern->span);
     TypeNode* node = root;
     auto overlay = [&](TypeNode* old) {
-        TypeNode* copy = env_.make_node();
+        TypeNode* copy = make_node(false);
         copy->own = env_.own(old);
         copy->fallback = old;
         copy->function = old->function;
@@ -214,7 +214,7 @@ void Checker::bind_path(Term& term, term::Let& let, const Scheme& scheme, bool t
         const TypeField* field = nullptr;
         if (!old && env_.own(node).type) field = find_field(node->own.type, path[i]);
         if (last) {
-            TypeNode* value = env_.make_node();
+            TypeNode* value = make_node(in_place);
             value->own = scheme;
             value->function = function;
             value->span = let.pattern->span;
@@ -239,7 +239,7 @@ void Checker::bind_path(Term& term, term::Let& let, const Scheme& scheme, bool t
             next = overlay(old);
             put(node, path[i], next);
         } else {
-            next = env_.make_node();
+            next = make_node(in_place);
             next->own = {field->type, field->quantified_count, field->quantified};
             put(node, path[i], next);
         }

@@ -57,7 +57,7 @@ Type* Checker::infer_block(Term* term, bool top) {
 void Checker::check_ignored(const Term& term) {
     static const Name source("source");
     const Type* t = without_methods(term.type);
-    if (is_unit(t) || t->kind == TypeKind::variable || !env_.library_ended) return;
+    if (is_unit(t) || t->kind == TypeKind::variable || !warns()) return;
     if (t->kind == TypeKind::arrow) {
         std::string type = print_type(term.type);
         if (type.size() > 200) type = type.substr(0, 200) + "...";
@@ -264,13 +264,13 @@ void Checker::open(Term& record, bool top) {
         if (env_.own(node).type) split_methods(pool_.instantiate(env_.own(node), level_), fields);
         record.type = pool_.unit();
         for (const TypeField* f : fields) {
-            TypeNode* member = env_.make_node();
+            TypeNode* member = make_node(top);
             member->own = {f->type, f->quantified_count, f->quantified};
             member->span = record.span;
             bind(f->name, member, top);
         }
         for (const auto& [name, below] : children) {
-            TypeNode* member = env_.make_node();
+            TypeNode* member = make_node(top);
             *member = *below;
             member->library = member->tell_unused = false;
             member->span = record.span;
@@ -283,7 +283,7 @@ void Checker::open(Term& record, bool top) {
     Type* below = split_methods(record.type, fields);
     if (!subtype(below, pool_.unit(), record.span)) fail_type(record.span);
     for (const TypeField* f : fields) {
-        TypeNode* member = env_.make_node();
+        TypeNode* member = make_node(top);
         member->own = {f->type, f->quantified_count, f->quantified};
         member->span = record.span;
         bind(f->name, member, top);

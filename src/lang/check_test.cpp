@@ -393,6 +393,19 @@ TEST(Check, DeprecatedNamesAreToldOnce) {
     EXPECT_EQ(outcome.warnings[0].message, "Deprecated: Use `list.head` instead.");
 }
 
+TEST(Check, LibrariesAreNotWarnedAboutButTheirNamesAre) {
+    TypeEnvironment environment;
+    declare_basics(environment);
+    environment.deprecate("list.hd", "Use `list.head` instead.");
+    static Arena arena;
+    std::vector<Diagnostic> warnings;
+    Term* term = parse_script(arena, source_map().add("lib.liq", "def twice(x) = [list.hd(x)] end\nlist = 1\nunused = 2"), {}, warnings);
+    EXPECT_TRUE(check(arena, environment, term, CheckRole::library).warnings.empty());
+    const Outcome outcome = type_of(environment, "def twice(x) = [x] end\nprint(twice(1))");
+    ASSERT_EQ(outcome.warnings.size(), 1u);
+    EXPECT_EQ(outcome.warnings[0].code, 6);
+}
+
 TEST(Check, DefinitionsExtendTheEnvironmentUnlessTheScriptIsRefused) {
     TypeEnvironment environment;
     declare_basics(environment);

@@ -12,13 +12,16 @@ namespace castile::lang {
 
 class Checker {
 public:
-    Checker(Arena& arena, TypeEnvironment::Impl& environment) : arena_(arena), env_(environment), pool_(environment.pool) {}
+    Checker(Arena& arena, TypeEnvironment::Impl& environment, CheckRole role)
+        : arena_(arena), env_(environment), pool_(environment.pool), role_(role) {}
 
     Type* run(Term* term);      ///< the whole program. Throws ScriptError; the environment is then as it was.
     std::vector<Diagnostic> take_warnings() { return std::move(warnings_); }
 
 private:
     // check.cpp: variables and scopes
+    bool warns() const { return role_ == CheckRole::script; }
+    TypeNode* make_node(bool top) { return top ? env_.make_node() : &local_nodes_.emplace_back(); }
     TypeNode* lookup(Name name) const;
     TypeNode* lookup_or_fail(Name name, Span span);
     void use(TypeNode* node, Span span);
@@ -94,6 +97,8 @@ private:
     Arena& arena_;
     TypeEnvironment::Impl& env_;
     TypePool& pool_;
+    CheckRole role_;
+    std::deque<TypeNode> local_nodes_;
     std::vector<Diagnostic> warnings_;
     std::unordered_map<Name, TypeNode*> locals_;
     std::vector<std::pair<Name, TypeNode*>> scope_;         ///< bound locals and what they hid

@@ -176,7 +176,6 @@ void TypeEnvironment::deprecate(Name name, std::string_view message) {
 }
 
 void TypeEnvironment::end_library() {
-    impl_->library_ended = true;
     for (auto& [name, node] : impl_->globals) node->library = true;
 }
 

@@ -238,11 +238,8 @@ Type* TypeReader::tracks(const texpr::Apply& a, Scope& scope, int depth) {
     Type* base = pool_.unit();
     for (const texpr::ApplyArg& arg : a.args) {
         if (!arg.label.empty()) {
-            std::string_view label = arg.label.view();
-            const bool optional = label.starts_with('?');
-            if (optional) label.remove_prefix(1);
             Type* type = arg.type ? read(*arg.type, scope, depth + 1) : pool_.literal(Name(arg.literal));
-            fields.push_back({Name(label), type, optional});
+            fields.push_back({arg.label, type, arg.optional});
         } else if (arg.type) {
             Type* t = read(*arg.type, scope, depth + 1);
             base = t->kind == TypeKind::never ? pool_.unit() : t;

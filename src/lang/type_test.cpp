@@ -23,7 +23,7 @@ TEST(Type, ReadAndPrinted) {
              "(() -> int).{set : (int) -> unit}", "{a : int, b? : string}", "int.{a : float}", "('a, 'a) -> 'a where 'a is a number type",
              "('a, ['a * 'b]) -> 'b? where 'a is an orderable type", "source(audio=pcm('a), 'b)", "source(audio=pcm(stereo))", "source('a)",
              "source(_)", "source(audio=pcm(stereo), video=yuv420p('a), 'b)", "format(audio=pcm(mono))", "source(audio=ffmpeg.copy('a))",
-             "source(midi=midi(channels=16), 'a)", "source(audio=pcm*)", "request", "(clock) -> clock", "(int * string)?", "((int) -> int)?",
+             "source(midi=midi(channels=16), 'a)", "source(?audio=pcm('a), 'b)", "source(audio=pcm*)", "request", "(clock) -> clock", "(int * string)?", "((int) -> int)?",
              "(source('a)) -> source('a) where 'a is a set of internal tracks",
          })
         EXPECT_EQ(again(text), text);
