@@ -88,7 +88,7 @@ struct Engine::Impl {
         note_docs(term);
         std::size_t last = docs.size();
         load_for(term);
-        check(arena, types, term);
+        check(arena, types, term, CheckRole::library);
         evaluate(resolve(arena, scope, term));
         mark_deprecated(first, last);
     }
