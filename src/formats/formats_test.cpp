@@ -98,6 +98,18 @@ TEST(Formats, TypesAreKnownBeforeEvaluation) {
     lang::Term audio{{}, Encoder{"audio", {EncoderParam{.label = "codec", .value = &codec}, EncoderParam{.label = "channels", .value = &six}}}};
     EXPECT_EQ(typer({"ffmpeg", {EncoderParam{.encoder = &audio}}}, {}), "format(audio=pcm(5.1))");
     EXPECT_THROW(typer({"nothing", {}}, {}), lang::ScriptError);
+
+    // The checker understands what it is told.
+    lang::TypeEnvironment environment;
+    int number = 0;
+    for (const Encoder& encoder : {Encoder{"mp3", {}}, Encoder{"wav", {EncoderParam{.label = "channels", .value = &six}}},
+                                   Encoder{"ffmpeg", {EncoderParam{.encoder = &copy}, EncoderParam{.encoder = &drop}}}, Encoder{"ffmpeg", {EncoderParam{.encoder = &audio}}},
+                                   Encoder{"ffmpeg", {}}}) {
+        const std::string name = "f" + std::to_string(++number), text = typer(encoder, {});
+        EXPECT_NO_THROW(environment.declare(name, text)) << text;
+        EXPECT_NE(environment.type_of(name), "") << text;
+        std::printf("%s: %s\n", text.c_str(), environment.type_of(name).c_str());
+    }
 }
 
 }  // namespace
