@@ -19,7 +19,7 @@ double wall_now() { return std::chrono::duration<double>(std::chrono::system_clo
 std::expected<ProtocolResult, Failure> ask_script(const Value& function, bool temporary, const std::string& name, const std::string& rest,
                                                   double timeout) {
     const Value rlog = Value::function([label = "protocol." + name](std::span<const lang::CallArgument> arguments) {
-        log_line(LogLevel::info, label, arguments[0].value.as_string());
+        if (log_enabled(LogLevel::info)) log_line(LogLevel::info, label, arguments[0].value.as_string());
         return Value::unit();
     });
     const std::vector<lang::CallArgument> arguments = {

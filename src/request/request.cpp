@@ -94,7 +94,7 @@ struct Request::Inner {
     std::optional<double> first_airing;
 
     void say(int id, std::string line) {
-        log_line(LogLevel::info, "request." + std::to_string(id), line);
+        if (log_enabled(LogLevel::info)) log_line(LogLevel::info, "request." + std::to_string(id), line);
         std::lock_guard lock(data_mutex);
         log.push_back("[" + date(wall_now()) + "] " + line);
         if (log.size() > max_log_lines) log.pop_front();
