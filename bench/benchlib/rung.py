@@ -128,9 +128,10 @@ def run(participant, streams, number, settings):
         try:
             measured = _measure(process, icecast, log, settings, begun)
             if measured and not is_floor:
-                mounts = len(icecast.mounts())
+                paths = icecast.mounts()
+                mounts = len(paths)
                 if settings.verify:
-                    problems = verify.everything(icecast, hls)
+                    problems = verify.everything(map(icecast.url, paths), hls)
         finally:
             if is_floor:
                 try:

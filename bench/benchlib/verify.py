@@ -32,11 +32,10 @@ def decode(url, seconds=SECONDS, options=()):
     return "" if done is not None and done.returncode == 0 and not errors else f"ffmpeg: {errors or 'failed'}"
 
 
-def mount(icecast, path):
-    url = icecast.url(path)
+def mount(url):
     found = probe(url)
     fault = found if isinstance(found, str) else decode(url)
-    return [f"{path}: {fault.splitlines()[0]}"] if fault else []
+    return [f"{url}: {fault.splitlines()[0]}"] if fault else []
 
 
 def parse_playlist(path):
@@ -81,9 +80,9 @@ def playlist(path, decoding=True):
     return faults
 
 
-def everything(icecast, hls):
-    """All faults, as sentences. Four checks at a time, since most of it is waiting."""
-    jobs = [(mount, icecast, path) for path in sorted(icecast.mounts())]
+def everything(urls, hls):
+    """All faults of the mounts at `urls` and the playlists below `hls`, as sentences. Four at a time: most of it is waiting."""
+    jobs = [(mount, url) for url in sorted(urls)]
     jobs += [(playlist, path) for path in media_playlists(hls)]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         return [fault for faults in pool.map(lambda job: job[0](*job[1:]), jobs) for fault in faults]

@@ -183,6 +183,7 @@ void reopen_log() noexcept { log_thread().reopen(); }
 bool log_enabled(LogLevel level) noexcept { return log_thread().enabled(level); }
 
 void log_line(LogLevel level, std::string_view label, std::string_view message) noexcept {
+    if (!log_enabled(level)) return;
     try {
         log_thread().add(level, label, message);
     } catch (...) {

@@ -29,7 +29,7 @@ struct Settings {
     script::Getter<std::string> name;
     script::Getter<double> reopen_delay;
     Value reopen_when, reopen_on_metadata, reopen_on_error;
-    script::Callback on_close;
+    Value on_close;
     bool append = false, flush = false;
     int perm = 0666, dir_perm = 0777;
 };
@@ -55,7 +55,7 @@ protected:
     }
 
     void stop() noexcept override {
-        end_file();
+        end_file(true);
         hand_over();
     }
 
@@ -86,9 +86,12 @@ protected:
 
 private:
     void make_writer() {
+        // The last file's is called on the file's own thread: nothing is written behind it, and at the end of the process
+        // tasks are not run any more.
+        const script::Callback task(settings_.on_close, false, "on_close"), at_once(settings_.on_close, true, "on_close");
         writer_ = std::make_shared<FileWriter>(
             settings_.perm, settings_.dir_perm,
-            [callback = settings_.on_close](const std::string& path) { callback({{Name(), Value::string(path)}}); }, log());
+            [task, at_once](const std::string& path, bool last) { (last ? at_once : task)({{Name(), Value::string(path)}}); }, log());
     }
 
     std::string file_name() const {
@@ -112,18 +115,18 @@ private:
     }
 
     /// The encoder's last bytes, then the end of the file.
-    void end_file() noexcept {
+    void end_file(bool last) noexcept {
         EncodedOutput::stop();
         if (!open_) return;
         hand_over_buffer();
         open_ = false;
-        jobs_.push_back([writer = writer_] { writer->close(); });
+        jobs_.push_back([writer = writer_, last] { writer->close(last); });
     }
 
     void begin_anew(Instant now, bool reopening) noexcept {
         if (reopening) log().important("Re-opening output pipe.");
         try {
-            end_file();
+            end_file(false);
             begin_file();
         } catch (const std::exception& error) {
             log().severe("Could not re-open: {}", error.what());
@@ -204,7 +207,7 @@ enum : unsigned {
 
 SourcePtr build(script::Args& args) {
     Settings settings{args.getter<std::string>(name), args.getter<double>(reopen_delay, 120.), args.value(reopen_when),
-                      args.value(reopen_on_metadata), args.value(reopen_on_error), script::Callback(args.value(on_close), false, "on_close"),
+                      args.value(reopen_on_metadata), args.value(reopen_on_error), args.value(on_close),
                       args.boolean(append), args.boolean(flush), args.integer(perm), args.integer(dir_perm)};
     Output::Options options{args.boolean(fallible), args.boolean(start), args.callback(on_start), args.callback(on_stop)};
     auto output = std::make_shared<FileOutput>(args.source(source), args.format(format), std::move(options), std::move(settings));

@@ -6,7 +6,7 @@
 
 namespace castile {
 
-FileWriter::FileWriter(int perm, int dir_perm, std::function<void(const std::string&)> closed, Logger log)
+FileWriter::FileWriter(int perm, int dir_perm, std::function<void(const std::string&, bool)> closed, Logger log)
     : perm_(perm), dir_perm_(dir_perm), closed_(std::move(closed)), log_(std::move(log)) {}
 
 void FileWriter::open(const std::string& path, bool append, std::int64_t run) noexcept {
@@ -33,7 +33,7 @@ void FileWriter::write(ByteSpan data) noexcept {
     }
 }
 
-void FileWriter::close() noexcept {
+void FileWriter::close(bool last) noexcept {
     if (!file_) return;
     const std::string path = file_.path();
     try {
@@ -43,7 +43,7 @@ void FileWriter::close() noexcept {
         return;
     }
     failed_path_.clear();
-    if (closed_) closed_(path);
+    if (closed_) closed_(path, last);
 }
 
 void FileWriter::fail(const std::exception& error) noexcept {
