@@ -22,8 +22,9 @@
 #include "builtins/threads.h"
 #include "clock/clock.h"
 #include "formats/formats.h"
-#include "outputs/file_queue.h"
 #include "lang/parse.h"
+#include "net/network.h"
+#include "outputs/file_queue.h"
 #include "sched/manual_time.h"
 #include "sched/scheduler.h"
 
@@ -68,6 +69,7 @@ void close_down(Scheduler& scheduler) {
     stop_clocks();
     if (scheduler.time().simulated()) scheduler.run_simulated(scheduler.time().now());
     if (!wait_for_files(longest_file_wait)) logger().severe("Some files could not be finished in time.");
+    if (!scheduler.time().simulated()) finish_network(std::chrono::milliseconds(700));
     scheduler.stop();
     remove_pid_file();
     std::fflush(stdout);
