@@ -112,6 +112,7 @@ def run(participant, streams, number, settings):
     name = f"{participant.name}-{streams}-{number}"
     hls = settings.scratch / "hls"
     log = settings.keep / f"{name}.log"
+    (settings.keep / f"{name}.faults").unlink(missing_ok=True)
     shutil.rmtree(hls, ignore_errors=True)
     hls.mkdir()
     is_floor = participant.script is None

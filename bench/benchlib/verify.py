@@ -4,6 +4,11 @@ import json
 import pathlib
 import re
 import subprocess
+import tempfile
+import time
+import urllib.request
+
+from . import frames
 
 SECONDS = 4
 
@@ -32,10 +37,36 @@ def decode(url, seconds=SECONDS, options=()):
     return "" if done is not None and done.returncode == 0 and not errors else f"ffmpeg: {errors or 'failed'}"
 
 
+def _fault(place, options=()):
+    found = probe(place)
+    return found if isinstance(found, str) else decode(place, options=options)
+
+
 def mount(url):
-    found = probe(url)
-    fault = found if isinstance(found, str) else decode(url)
+    """The mount as a listener gets it. Icecast lets one in between two blocks of 1,400 bytes, in the middle of a frame, where
+    ffmpeg may take data for a header: then what follows, from the first whole frame to the last, must be sound and unbroken."""
+    fault = _fault(url)
+    if fault:
+        first, fault = fault, _captured(url)
+        fault = fault and f"{first.splitlines()[0]}; {fault}"
     return [f"{url}: {fault.splitlines()[0]}"] if fault else []
+
+
+def _captured(url):
+    data, end = b"", time.monotonic() + SECONDS
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        while time.monotonic() < end:
+            data += answer.read1(65536)
+    found = frames.whole_frames(data)
+    if not found:
+        return "no frames"
+    first, last = found
+    if len(data) - last > 2000:
+        return f"broken at byte {last} of {len(data)}"
+    with tempfile.NamedTemporaryFile(suffix=".raw") as file:
+        file.write(data[first:last])
+        file.flush()
+        return _fault(file.name)
 
 
 def parse_playlist(path):
@@ -73,8 +104,7 @@ def playlist(path, decoding=True):
         faults.append(f"{path}: a segment longer than EXT-X-TARGETDURATION")
     faults += [f"{path}: names {name}, which is missing" for name in found["segments"] if not (path.parent / name).exists()]
     if decoding and not faults:
-        streams = probe(str(path))
-        fault = streams if isinstance(streams, str) else decode(str(path), options=("-live_start_index", "0"))
+        fault = _fault(str(path), options=("-live_start_index", "0"))
         if fault:
             faults.append(f"{path}: {fault.splitlines()[0]}")
     return faults
