@@ -17,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (fd < 0) return 0;
     if (::write(fd, data, size) == static_cast<ssize_t>(size)) {
         const std::string path = "/proc/self/fd/" + std::to_string(fd);
-        for (const auto& [label, value] : read_file_metadata(path).entries())
+        const Metadata metadata = read_file_metadata(path);
+        for (const auto& [label, value] : metadata.entries())
             if (!valid_utf8(label) || !valid_utf8(value)) __builtin_trap();
         if (auto decoder = open_decoder(path, {.cue_in = size % 3 ? std::optional<double>() : 0.1})) {
             for (int i = 0; i < 50; ++i)
