@@ -94,6 +94,12 @@ TEST(Decoder, RefusesWhatIsNotMedia) {
     EXPECT_FALSE(open_decoder(folder.path("empty.mp3")));
     EXPECT_FALSE(open_decoder(folder.path("")));
 
+    // A damaged header must not start a resampler of gigabytes.
+    write_wav(folder.path("rate.wav"), 536915012, 2, 1000, [](int, int) { return std::int16_t{0}; });
+    auto rate = open_decoder(folder.path("rate.wav"));
+    ASSERT_FALSE(rate);
+    EXPECT_NE(rate.error().message.find("536915012 Hz"), std::string::npos) << rate.error().message;
+
     // A list must not make us open what it names.
     std::ofstream(folder.path("list.mp3")) << "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n" << text << "\n#EXT-X-ENDLIST\n";
     EXPECT_FALSE(open_decoder(folder.path("list.mp3")));

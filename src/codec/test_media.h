@@ -36,7 +36,7 @@ inline void write_wav(const std::string& path, int rate, int channels, int sampl
     put(36 + bytes, 4);
     out << "WAVEfmt ";
     put(16, 4), put(1, 2), put(static_cast<std::uint32_t>(channels), 2), put(static_cast<std::uint32_t>(rate), 4);
-    put(static_cast<std::uint32_t>(rate * channels * 2), 4), put(static_cast<std::uint32_t>(channels * 2), 2), put(16, 2);
+    put(static_cast<std::uint32_t>(rate) * static_cast<std::uint32_t>(channels * 2), 4), put(static_cast<std::uint32_t>(channels * 2), 2), put(16, 2);
     out << "data";
     put(bytes, 4);
     for (int i = 0; i < samples; ++i)

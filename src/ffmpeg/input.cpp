@@ -13,6 +13,7 @@ namespace {
 
 constexpr int prime_packets = 400;        // without any sound in them: not media
 constexpr int failures_at_most = 1000;    // unreadable packets in a row: the rest of the file is given up
+constexpr int lowest_rate = 1000, highest_rate = 768000, channels_at_most = 64;   // beyond: damage, and a resampler would take minutes
 constexpr double preroll = 0.3;           // decoded and dropped before a seek's target, so that codecs with memory are settled
 constexpr double exact_seek = 900;        // further away, MP3 positions are computed instead of counted
 
@@ -44,6 +45,10 @@ std::optional<Failure> AudioInput::start() {
     for (unsigned i = 0; i < format_->nb_streams; ++i)
         if (static_cast<int>(i) != index) format_->streams[i]->discard = AVDISCARD_ALL;
     stream_ = format_->streams[index];
+    const AVCodecParameters& parameters = *stream_->codecpar;
+    if (parameters.sample_rate > highest_rate || parameters.ch_layout.nb_channels > channels_at_most)
+        return failure(Failure::Kind::unsupported, path_,
+                       fmt::format("{} Hz, {} channels is not supported", parameters.sample_rate, parameters.ch_layout.nb_channels));
 
     codec_.reset(avcodec_alloc_context3(codec));
     if (!codec_ || avcodec_parameters_to_context(codec_.get(), stream_->codecpar) < 0) return failure(Failure::Kind::other, path_, "out of memory");
@@ -102,7 +107,12 @@ AudioInput::Got AudioInput::decode() noexcept {
     for (;;) {
         const int code = avcodec_receive_frame(codec_.get(), frame_.get());
         if (code == 0) {
-            if (frame_->nb_samples <= 0 || frame_->sample_rate <= 0 || frame_->ch_layout.nb_channels <= 0) continue;
+            if (frame_->nb_samples <= 0) continue;
+            const int channels = frame_->ch_layout.nb_channels;
+            if (frame_->sample_rate < lowest_rate || frame_->sample_rate > highest_rate || channels < 1 || channels > channels_at_most) {
+                corrupt(AVERROR_INVALIDDATA);
+                return failures_in_a_row_ > failures_at_most ? Got::end : Got::failed;
+            }
             failures_in_a_row_ = 0;
             return Got::frame;
         }
