@@ -40,6 +40,7 @@ int perform(const Options& options) {
         print(text);
         return 0;
     }
+    case check_library: return castile::app::check_library(options);
     case check:
     case parse_only: return castile::app::check(options);
     case print_json: return castile::app::print_json(options);

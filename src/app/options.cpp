@@ -21,6 +21,7 @@ Options parse_options(int argc, char** argv) {
     };
     app.add_option("SCRIPT", o.scripts, "Scripts to run, in order: files, expressions, or - for standard input. What follows -- is for the script (argv).");
     action("-c,--check", check, "Parse and check the types of the script; do not run it.");
+    action("--check-lib", check_library, "Check the declarations of all functions and the whole standard library.");
     action("-p,--parse-only", parse_only, "Only parse the script.");
     action("--print-json-term", print_json, "Print the parsed script as JSON.");
     action("--version", version, "Print the version.");

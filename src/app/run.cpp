@@ -22,6 +22,7 @@
 #include "builtins/threads.h"
 #include "clock/clock.h"
 #include "formats/formats.h"
+#include "lang/builtin_table.h"
 #include "lang/parse.h"
 #include "net/network.h"
 #include "outputs/file_queue.h"
@@ -181,6 +182,28 @@ int check(const Options& options) {
         if (options.show_types) std::printf("%s\n", engine.last_type().c_str());
     }
     return 0;
+}
+
+int check_library(const Options& options) {
+    Scheduler scheduler;
+    set_scheduler(&scheduler);
+    lang::Engine engine(engine_options(options));
+    int faults = 0;
+    lang::Arena arena;
+    auto read = [&](const std::string& name, const std::string& type) {
+        try {
+            lang::parse_type(arena, type);
+        } catch (const lang::ScriptError& e) {
+            std::fprintf(stderr, "%s: %s\n", name.c_str(), e.what());
+            ++faults;
+        }
+    };
+    for (const lang::Builtin& b : lang::all_builtins()) read(b.name, lang::type_text(b));
+    for (const lang::BuiltinConstant& c : lang::all_constants()) read(c.name, c.type);
+    for (const lang::ForeignMethod& m : lang::all_foreign_methods()) read(m.constructor + "'s " + m.name, lang::type_text(m));
+    std::size_t documented = engine.documented().size();
+    std::printf("%zu functions, %zu documented in the standard library, %d faulty declarations\n", lang::all_builtins().size(), documented, faults);
+    return faults == 0 ? 0 : 1;
 }
 
 int print_json(const Options& options) {

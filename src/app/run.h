@@ -13,6 +13,8 @@ namespace castile::app {
 int run(const Options& options);
 /// Parses and checks only.
 int check(const Options& options);
+/// Reads every declared type and loads the whole standard library.
+int check_library(const Options& options);
 int print_json(const Options& options);
 
 lang::Engine::Options engine_options(const Options& options);

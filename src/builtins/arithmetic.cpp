@@ -17,6 +17,10 @@ bool floats(const Value& a, const Value& b) {
     return a.kind() == Value::Kind::floating || b.kind() == Value::Kind::floating;
 }
 
+bool is_nan(const Value& v) { return v.kind() == Value::Kind::floating && std::isnan(v.as_float()); }
+/// Nothing equals, precedes or follows what is not a number.
+bool unordered(const BuiltinArgs& a) { return is_nan(a[0]) || is_nan(a[1]); }
+
 // Integers wrap around: unsigned arithmetic says so without undefined behaviour.
 std::int64_t wrapped(std::uint64_t u) { return static_cast<std::int64_t>(u); }
 std::uint64_t bits(const Value& v) { return static_cast<std::uint64_t>(v.as_int()); }
@@ -93,12 +97,12 @@ const Definitions operators("Math", {
 });
 
 const Definitions comparisons("Bool", {
-    {"==", "Are two values equal?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(lang::compare(a[0], a[1]) == 0); }},
-    {"!=", "Are two values different?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(lang::compare(a[0], a[1]) != 0); }},
-    {"<", "Is the first value less than the second?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(lang::compare(a[0], a[1]) < 0); }},
-    {"<=", "Is the first value at most the second?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(lang::compare(a[0], a[1]) <= 0); }},
-    {">", "Is the first value greater than the second?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(lang::compare(a[0], a[1]) > 0); }},
-    {">=", "Is the first value at least the second?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(lang::compare(a[0], a[1]) >= 0); }},
+    {"==", "Are two values equal?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(!unordered(a) && lang::compare(a[0], a[1]) == 0); }},
+    {"!=", "Are two values different?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(unordered(a) || lang::compare(a[0], a[1]) != 0); }},
+    {"<", "Is the first value less than the second?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(!unordered(a) && lang::compare(a[0], a[1]) < 0); }},
+    {"<=", "Is the first value at most the second?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(!unordered(a) && lang::compare(a[0], a[1]) <= 0); }},
+    {">", "Is the first value greater than the second?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(!unordered(a) && lang::compare(a[0], a[1]) > 0); }},
+    {">=", "Is the first value at least the second?", {pos("'a"), pos("'a")}, compared, [](const BuiltinArgs& a) { return boolean(!unordered(a) && lang::compare(a[0], a[1]) >= 0); }},
     {"not", "Negation.", {pos("bool")}, "bool", [](const BuiltinArgs& a) { return boolean(!a[0].as_bool()); }},
     {"bool_of_int", "Is the number 1?", {pos("int")}, "bool", [](const BuiltinArgs& a) { return boolean(a[0].as_int() == 1); }},
     {"bool_of_float", "Is the number 1?", {pos("float")}, "bool", [](const BuiltinArgs& a) { return boolean(a[0].as_float() == 1); }},
@@ -121,9 +125,9 @@ const Definitions functions("Math", {
     {"floor", "Greatest integer not above a number.", {pos("float")}, "float", apply<std::floor>},
     {"ceil", "Least integer not below a number.", {pos("float")}, "float", apply<std::ceil>},
     {"round", "Nearest integer.", {pos("float")}, "float", apply<std::round>},
-    {"sign", "Sign of a number: 1., -1. or 0.", {pos("float")}, "float", [](const BuiltinArgs& a) {
+    {"sign", "Sign of a number: 1. or -1.", {pos("float")}, "float", [](const BuiltinArgs& a) {
         double x = a[0].as_float();
-        return number(x > 0 ? 1 : x < 0 ? -1 : 0); }},
+        return number(std::isnan(x) ? x : std::signbit(x) ? -1 : 1); }},
     {"dB_of_lin", "An amplitude in decibels.", {pos("float")}, "float", [](const BuiltinArgs& a) { return number(20 * std::log10(a[0].as_float())); }},
     {"lin_of_dB", "Decibels as an amplitude.", {pos("float")}, "float", [](const BuiltinArgs& a) { return number(std::pow(10, a[0].as_float() / 20)); }},
     {"float", "A number as a float.", {pos("'a")}, "float where 'a is a number type", [](const BuiltinArgs& a) { return number(a[0].as_float()); }},
@@ -131,7 +135,7 @@ const Definitions functions("Math", {
      [](const BuiltinArgs& a) {
         if (a[1].kind() == Value::Kind::integer) return integer(a[1].as_int());
         double d = a[1].as_float();
-        if (a[0].as_bool() && d != std::trunc(d)) raise("invalid", "This number is no integer.");
+        if (a[0].as_bool() && (d != std::trunc(d) || std::isinf(d))) raise("invalid", "This number is no integer.");
         return integer(to_integer(d)); }},
     {"int_of_float", "Drop the decimals.", {pos("float")}, "int", [](const BuiltinArgs& a) { return integer(to_integer(a[0].as_float())); }},
     {"float_of_int", "An integer as a float.", {pos("int")}, "float", [](const BuiltinArgs& a) { return number(a[0].as_float()); }},

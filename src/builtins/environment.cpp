@@ -110,6 +110,20 @@ Value trim(const BuiltinArgs&) {
     return Value();
 }
 
+constexpr const char* language_version = "2.5.0";
+
+/// Compares versions number by number.
+bool at_least(const std::string& wanted) {
+    auto numbers = [](const std::string& s) {
+        std::vector<int> out;
+        std::istringstream in(s);
+        for (std::string part; std::getline(in, part, '.');) out.push_back(std::atoi(part.c_str()));
+        out.resize(4);
+        return out;
+    };
+    return numbers(language_version) >= numbers(wanted);
+}
+
 constexpr const char* gc_names[] = {"minor_heap_size", "major_heap_increment", "space_overhead", "verbose", "max_overhead", "stack_limit",
                                     "allocation_policy", "window_size", "custom_major_ratio", "custom_minor_ratio", "custom_minor_max_size"};
 
@@ -166,7 +180,8 @@ const Constants constants("System", {
     {"configure.logdir", "Where logs go.", "string", [] { return text("/var/log/castile"); }},
     {"configure.rundir", "Where PID files go.", "string", [] { return text("/run/castile"); }},
     {"castile.version", "Version of this program.", "string", [] { return text(CASTILE_VERSION); }},
-    {"liquidsoap.version", "Version of the language.", "string", [] { return text("2.5.0"); }},
+    {"liquidsoap.version", "Version of the language; its method `at_least` compares it.", "string.{at_least : (string) -> bool}", [] {
+        return text(language_version).with_method("at_least", native([](std::span<const CallArgument> a) { return boolean(at_least(a[0].value.as_string())); })); }},
     {"liquidsoap.script.path", "Path of the script.", "string?", [] { return Value::null(); }},
     {"liquidsoap.executable", "Path of this program.", "string", [] {
         char path[4096];

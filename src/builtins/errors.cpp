@@ -48,6 +48,9 @@ const Definitions definitions("Programming", {
     {"error.kind", "Kind of an error.", {pos("error")}, "string", [](const BuiltinArgs& a) { return text(lang::error_info(a[0]).kind); }},
     {"error.message", "Message of an error.", {pos("error")}, "string", [](const BuiltinArgs& a) { return text(lang::error_info(a[0]).message); }},
     {"error.methods", "The error itself.", {pos("error")}, "error", [](const BuiltinArgs& a) { return a[0]; }},
+    {"error.on_error", "Call a function on every error that is raised, caught or not. It may raise another one instead.", {pos("(error) -> unit")}, "unit", [](const BuiltinArgs& a) {
+        lang::on_every_error([f = a[0]](const RuntimeError& e) { f.call({lang::to_value(e)}); });
+        return Value(); }},
     {"assert", "Raise an error unless a condition holds.", {pos("bool")}, "unit", [](const BuiltinArgs& a) {
         if (!a[0].as_bool()) raise("assertion", "Assertion failed.");
         return Value(); }},

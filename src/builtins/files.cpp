@@ -387,8 +387,14 @@ const Definitions files("File", {
         Value type = mime(a);
         return type.is_null() ? text("") : type; }, {}, "Use `file.mime` instead."},
     {"file.mime.magic", "MIME type by the contents; empty when unknown.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(mime_by_content(a[0].as_string()).value_or("")); }},
-    {"file.mime.extension", "MIME type by the name; null when unknown.", {pos("string")}, "string?", [](const BuiltinArgs& a) {
-        auto type = mime_by_extension(a[0].as_string());
+    {"file.mime.extension", "MIME type by the name; null when unknown.",
+     {opt("mime_types_extnames", "[string * string]?", "null", "Types and extensions to go by instead of the usual ones."), pos("string")}, "string?", [](const BuiltinArgs& a) {
+        if (!a[0].is_null()) {
+            for (const auto& [type, ending] : to_assoc(a[0]))
+                if (extension(a[1].as_string(), true, "/") == extension("x" + ending, true, "/")) return text(type);
+            return Value::null();
+        }
+        auto type = mime_by_extension(a[1].as_string());
         return type ? text(*type) : Value::null(); }},
     {"file.which", "Where a program is, or null.", {pos("string")}, "string?", which},
     {"which", "Where a program is.", {pos("string")}, "string", [](const BuiltinArgs& a) {

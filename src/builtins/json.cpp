@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "builtins/define.h"
-#include "builtins/utf8.h"
 #include "lang/decode.h"
 #include "lang/text.h"
 
@@ -25,27 +23,35 @@ constexpr std::size_t line_width = 79;
 
 struct JsonObject {
     std::mutex fields_mutex;
-    std::map<std::string, Value> fields;   // of json.object
+    std::vector<std::pair<std::string, Value>> fields;   // of json.object, in the order they came
     std::optional<Value> value;            // of json.value
 };
 
 const ForeignKind json_kind{"json", [](const void*) { return std::string("json"); }};
 
+/// Bytes that are no UTF-8 become the replacement character, one for what looks like one sequence.
 std::string quote(const std::string& s) {
     std::string out = "\"";
-    bool utf8 = lang::valid_utf8(s);
-    for (std::string_view c : characters(s, utf8, false)) {
-        if (c == "\"") out += "\\\"";
-        else if (c == "\\") out += "\\\\";
-        else if (c == "\n") out += "\\n";
-        else if (c == "\r") out += "\\r";
-        else if (c == "\t") out += "\\t";
-        else if (c == "\b") out += "\\b";
-        else if (c.size() == 1 && (static_cast<unsigned char>(c[0]) < 0x20 || c[0] == 0x7F || !utf8)) {
-            auto b = static_cast<unsigned char>(c[0]);
-            if (b < 0x80 && b >= 0x20 && b != 0x7F) out += c;
-            else out += fmt::format("\\u{:04X}", b);
-        } else out += c;
+    for (std::size_t i = 0; i < s.size();) {
+        auto b = static_cast<unsigned char>(s[i]);
+        std::size_t n = std::min<std::size_t>(b < 0xC0 ? 1 : b < 0xE0 ? 2 : b < 0xF0 ? 3 : 4, s.size() - i);
+        std::string_view c = std::string_view(s).substr(i, n);
+        i += n;
+        if (b >= 0x80) {
+            out += lang::valid_utf8(c) ? std::string(c) : "\\uFFFD";
+            continue;
+        }
+        switch (b) {
+        case '"': out += "\\\""; break;
+        case '\\': out += "\\\\"; break;
+        case '\n': out += "\\n"; break;
+        case '\r': out += "\\r"; break;
+        case '\t': out += "\\t"; break;
+        case '\b': out += "\\b"; break;
+        default:
+            if (b < 0x20 || b == 0x7F) out += fmt::format("\\u{:04X}", b);
+            else out += static_cast<char>(b);
+        }
     }
     return out + "\"";
 }
@@ -372,12 +378,14 @@ Value make_object(const BuiltinArgs&) {
     auto object = std::make_shared<JsonObject>();
     Value add = native([object](std::span<const CallArgument> a) {
         std::lock_guard lock(object->fields_mutex);
-        object->fields.insert_or_assign(a[0].value.as_string(), a[1].value);
+        auto it = std::ranges::find(object->fields, a[0].value.as_string(), &std::pair<std::string, Value>::first);
+        if (it == object->fields.end()) object->fields.emplace_back(a[0].value.as_string(), a[1].value);
+        else it->second = a[1].value;
         return Value();
     });
     Value remove = native([object](std::span<const CallArgument> a) {
         std::lock_guard lock(object->fields_mutex);
-        object->fields.erase(a[0].value.as_string());
+        std::erase_if(object->fields, [&](const auto& f) { return f.first == a[0].value.as_string(); });
         return Value();
     });
     Value self = Value::foreign(json_kind, object);

@@ -258,7 +258,7 @@ const Definitions associations("List", {
         Values v = copy(a[1]);
         std::erase_if(v, [&](const Value& e) { return equal(key(e), a[0]); });
         return Value::list(std::move(v)); }},
-    {"_[_]", "The value of a key, or an empty string: `m[\"title\"]`.", {pos("[string * string]"), pos("string", "Key.")}, "string", [](const BuiltinArgs& a) {
+    {"_[_]", "The value of a key, or an empty string: `m[\"title\"]`.", {pos("['a * string]"), pos("'a", "Key.")}, "string", [](const BuiltinArgs& a) {
         const Value* found = find_key(a[1], a[0]);
         return found ? *found : text(""); }},
 });

@@ -103,8 +103,9 @@ Value converted(std::optional<Value> value, const Value& otherwise, const char* 
 }
 
 Value to_text(const Value& v, bool fields, bool binary) {
-    const Value& shown = fields ? v : v.without_methods();
-    if (shown.kind() == Value::Kind::string && (shown.own_methods().empty()))
+    Value bare = v.without_methods();
+    const Value& shown = fields || bare.is_unit() ? v : bare;
+    if (shown.kind() == Value::Kind::string && shown.own_methods().empty())
         return binary || lang::valid_utf8(shown.as_string()) ? text(shown.as_string()) : text("<string>");
     return text(lang::to_string(shown));
 }
@@ -121,7 +122,7 @@ std::string unique_id(const std::string& wanted) {
 const BuiltinParam encoding = opt("encoding", "string?", "null", "How the string is split into characters: \"utf8\" (the default) or \"ascii\".");
 
 const Definitions basics("String", {
-    {"string", "A value as a string.", {opt("fields", "bool", "true", "Show methods too."), opt("print_binary", "bool", "false", "Keep strings that are no text."), pos("'a")},
+    {"string", "A value as a string.", {opt("fields", "bool", "false", "Show methods too, not only those of records."), opt("print_binary", "bool", "true", "Keep strings that are no text."), pos("'a")},
      "string", [](const BuiltinArgs& a) { return to_text(a[2], a[0].as_bool(), a[1].as_bool()); }},
     {"^", "Concatenate two strings.", {pos("string"), pos("string")}, "string", [](const BuiltinArgs& a) { return text(a[0].as_string() + a[1].as_string()); }},
     {"string.concat", "Concatenate strings.", {opt("separator", "string", "\"\"", "Put between them."), pos("[string]")}, "string", [](const BuiltinArgs& a) {

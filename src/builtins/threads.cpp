@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "base/log.h"
 #include "builtins/define.h"
@@ -130,6 +131,11 @@ Value at(const BuiltinArgs& a) {
     return Value();
 }
 
+Value wait(const BuiltinArgs& a) {
+    if (!scheduler().time().simulated()) std::this_thread::sleep_for(seconds(a[0].as_float()));
+    return Value();
+}
+
 const BuiltinParam fast = opt("fast", "bool", "true", "Is the task quick? (Every task may take its time; kept for compatibility.)");
 
 const Definitions definitions("Programming", {
@@ -154,10 +160,9 @@ const Definitions definitions("Programming", {
         std::lock_guard lock(handlers().handlers_mutex);
         handlers().list.insert(handlers().list.begin(), {a[0], a[1]});
         return Value(); }},
-    {"thread.pause", "Wait.", {pos("float", "Seconds.")}, "unit", [](const BuiltinArgs& a) {
-        timespec t{static_cast<time_t>(a[0].as_float()), static_cast<long>((a[0].as_float() - static_cast<double>(static_cast<time_t>(a[0].as_float()))) * 1e9)};
-        if (!scheduler().time().simulated()) nanosleep(&t, nullptr);
-        return Value(); }},
+    {"thread.pause", "Wait.", {pos("float", "Seconds.")}, "unit", wait},
+    {"thread.delay", "Wait.", {pos("float", "Seconds.")}, "unit", wait},
+    {"sleep", "Wait.", {pos("float", "Seconds.")}, "unit", wait, {}, "Use `thread.delay` instead."},
     {"thread.mutexify", "A function that one thread at a time runs.", {pos("('a) -> 'b")}, "('a) -> 'b", [](const BuiltinArgs& a) {
         auto calls_mutex = std::make_shared<std::recursive_mutex>();
         return native([calls_mutex, f = a[0]](std::span<const CallArgument> x) {

@@ -84,8 +84,8 @@ const Definitions definitions("Time", {
     {"time.local", "Date and time here.", {opt_pos("float?", "null", "Seconds since 1970; null: now.")}, "unit", [](const BuiltinArgs& a) { return date(time_of(a[0]), true); }, date_methods},
     {"time.utc", "Date and time in UTC.", {opt_pos("float?", "null", "Seconds since 1970; null: now.")}, "unit", [](const BuiltinArgs& a) { return date(time_of(a[0]), false); }, date_methods},
     {"time.make", "Seconds since 1970 of a date here.", {pos(date_input)}, "float", [](const BuiltinArgs& a) { return number(make_time(a[0])); }},
-    {"time.string", "A date as text, as strftime formats it.", {opt("time", "float?", "null", "Seconds since 1970; null: now."), opt_pos("string?", "null", "Format; null: as in 2026-01-31T12:00:00+0000.")}, "string",
-     [](const BuiltinArgs& a) { return text(format_time(a[1].is_null() ? "%Y-%m-%dT%H:%M:%S%z" : a[1].as_string().c_str(), time_of(a[0]))); }},
+    {"time.string", "A date as text, as strftime formats it.", {opt("time", "float?", "null", "Seconds since 1970; null: now."), opt_pos("string?", "null", "Format; null: as in Saturday, 31 January 2026 12:00:00.")}, "string",
+     [](const BuiltinArgs& a) { return text(format_time(a[1].is_null() ? "%A, %d %B %Y %H:%M:%S" : a[1].as_string().c_str(), time_of(a[0]))); }},
     {"time.zone", "The time zone.", {}, "string", [](const BuiltinArgs&) {
         tzset();
         return text(tzname[0]).with_method("daylight", text(tzname[1])).with_method("utc_diff", integer(-timezone)); },

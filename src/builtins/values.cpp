@@ -150,8 +150,8 @@ const Definitions predicates("Programming", {
     {"predicate.activates", "True when a predicate becomes true.", {opt("init", "bool", "false", "Was it true, or not asked, before?"), pos(predicate)}, predicate, [](const BuiltinArgs& a) {
         auto last = std::make_shared<std::atomic<bool>>(!a[0].as_bool());
         return native([last, p = a[1]](std::span<const CallArgument>) {
-            bool now = p.call().as_bool();
-            return boolean(now && !last->exchange(now));
+            bool now = p.call().as_bool(), before = last->exchange(now);
+            return boolean(now && !before);
         }); }},
     {"predicate.once", "True once each time a predicate is true.", {pos(predicate)}, predicate, [](const BuiltinArgs& a) {
         auto last = std::make_shared<std::atomic<bool>>(false);

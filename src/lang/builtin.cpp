@@ -250,7 +250,8 @@ std::string function_type_text(const std::vector<BuiltinParam>& params, const st
     text += ") -> ";
     if (methods.empty()) return text + result;
     std::size_t where = result.find(" where ");
-    text += result.substr(0, where) + ".{";
+    std::string base = result.substr(0, where);
+    text += (base.contains("->") ? "(" + base + ")" : base) + ".{";   // methods of the function, not of its result
     bool first = true;
     for (const BuiltinMethod& m : methods) {
         if (!std::exchange(first, false)) text += ", ";

@@ -3,6 +3,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <vector>
 
 #include "lang/objects.h"
 
@@ -50,7 +54,41 @@ void check_stack() {
     }
 }
 
+namespace {
+
+struct Listeners {
+    std::atomic<bool> any = false;   // nearly always false: errors are then made without the lock
+    std::mutex list_mutex;
+    std::vector<std::function<void(const RuntimeError&)>> list;
+};
+
+Listeners& listeners() {
+    static Listeners* listeners = new Listeners;
+    return *listeners;
+}
+
+thread_local bool listening = false;   // errors of a listener are not told to listeners
+
+}  // namespace
+
 RuntimeError::RuntimeError(std::string kind, std::string message)
-    : stack(CallFrame::current(traced_calls)), kind_(std::move(kind)), message_(std::move(message)) {}
+    : stack(CallFrame::current(traced_calls)), kind_(std::move(kind)), message_(std::move(message)) {
+    Listeners& all = listeners();
+    if (!all.any.load(std::memory_order_acquire) || listening) return;
+    std::unique_lock lock(all.list_mutex);
+    auto list = all.list;
+    lock.unlock();
+    struct Listening {
+        Listening() { listening = true; }
+        ~Listening() { listening = false; }
+    } guard;
+    for (const auto& f : list) f(*this);
+}
+
+void on_every_error(std::function<void(const RuntimeError&)> f) {
+    std::lock_guard lock(listeners().list_mutex);
+    listeners().list.push_back(std::move(f));
+    listeners().any.store(true, std::memory_order_release);
+}
 
 }  // namespace castile::lang

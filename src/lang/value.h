@@ -125,6 +125,9 @@ private:
 /// Is this `true`, or a function whose whole body is `true` ({true})? What a switch needs to know that it cannot fail.
 bool always_true(const Value& value) noexcept;
 
+/// Calls a function on every error made from now on. It may throw another one instead.
+void on_every_error(std::function<void(const RuntimeError&)> f);
+
 /// As `print` and interpolation show it: 1, 1.5, "x" quoted inside structures, [1, 2], (1, 2), {a=1}, null, <fun>.
 std::string to_string(const Value& value, bool quote_strings = false);
 /// Structural; methods do not count; functions and foreign by identity. -1, 0, 1.
