@@ -2,7 +2,7 @@
 # files that only register themselves), and the x_test.cpp files beside them for the unit tests.
 function(castile_layer name)
   cmake_parse_arguments(ARG "" "" "USES;LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp ${CMAKE_SOURCE_DIR}/src/${name}/*.S)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$|/app/main\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
