@@ -50,25 +50,8 @@ function(castile_executable name)
   get_property(libraries GLOBAL PROPERTY castile_libraries_app)
   add_executable(${name} ${CMAKE_SOURCE_DIR}/src/app/main.cpp ${objects})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
-  if(CASTILE_LAZY_LIBRARIES)
-    castile_lazy_libraries(${name})
-    list(REMOVE_ITEM libraries PkgConfig::ffmpeg CURL::libcurl)
-  endif()
   target_link_libraries(${name} PRIVATE ${libraries})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-endfunction()
-
-# libav and libcurl are loaded when one of their functions is first called: tools/lazy_library.py says why.
-function(castile_lazy_libraries name)
-  set(lazy ${ffmpeg_LINK_LIBRARIES} ${CURL_LIBRARIES})
-  list(FILTER lazy EXCLUDE REGEX avfilter)
-  set(stubs ${CMAKE_BINARY_DIR}/generated/lazy_libraries.s)
-  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
-  add_custom_command(OUTPUT ${stubs} DEPENDS ${CMAKE_SOURCE_DIR}/tools/lazy_library.py
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/lazy_library.py ${CMAKE_SYSTEM_PROCESSOR} ${stubs} ${lazy})
-  target_sources(${name} PRIVATE ${stubs} ${CMAKE_SOURCE_DIR}/src/app/lazy/lazy_library.cpp)
-  set_source_files_properties(${stubs} PROPERTIES LANGUAGE ASM)
-  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
 endfunction()
 
 # One test program a layer (test_lang, ...), so that a change rebuilds little.
