@@ -97,7 +97,7 @@ void Checker::use(TypeNode* node, Span span) {
 }
 
 void Checker::bind(Name name, TypeNode* node, bool top) {
-    if (warns() && !locals_.contains(name) && !name.view().starts_with('_')) {
+    if (top && warns() && !name.view().starts_with('_')) {
         const auto at = env_.globals.find(name);
         if (at != env_.globals.end() && at->second->library)
             warn(6, node->span, "Top-level variable " + name.str() + " is overridden!");

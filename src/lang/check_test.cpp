@@ -337,6 +337,7 @@ TEST(Check, MessagesNameWhatDiffers) {
     const auto message = [](const char* script) { return type_of(script).error.message; };
     EXPECT_EQ(message("1 + \"one\""), "this value has type\n  string\nbut it should be a subtype of\n  int");
     EXPECT_EQ(message("undefined_variable"), "Undefined variable undefined_variable");
+    EXPECT_EQ(message("q"), "Undefined variable q");
     EXPECT_EQ(message("pint(1)"), "Undefined variable pint. Did you mean `print`?");
     EXPECT_EQ(message("list.hdd([1])"), "this value has no method `hdd`. Did you mean `hd`?");
     EXPECT_EQ(message("x = {foo = 1}\nx.fooo"),
@@ -378,7 +379,9 @@ TEST(Check, Warnings) {
     EXPECT_EQ(warnings_of("def f(_) = 1 end"), "");
     EXPECT_EQ(warnings_of("def f() = y = 2\n1 end"), "4 ");
     EXPECT_EQ(warnings_of("list = 1\nprint(list)"), "6 ");
-    EXPECT_EQ(warnings_of("def f(list) = print(list) end"), "6 ");
+    EXPECT_EQ(warnings_of("def f(list) = print(list) end"), "");
+    EXPECT_EQ(warnings_of("def f() = list = 1 print(list) end"), "");
+    EXPECT_EQ(warnings_of("let (list, _) = (1, 2)\nprint(list)"), "6 ");
     EXPECT_EQ(warnings_of("def list.foo() = 1 end\nprint(list.foo())"), "");
     EXPECT_EQ(warnings_of("def c() = 1 end\ndef c.reset() = () end\nprint(c())"), "");
 }

@@ -20,6 +20,7 @@ std::vector<Name> split_dotted(std::string_view name) {
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
     std::string best;
+    if (word.size() < 2) return best;   // everything is near to a single letter
     std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
     std::vector<std::size_t> row, previous, before;
     for (const std::string& candidate : candidates) {
