@@ -65,7 +65,7 @@ std::string SourceMap::describe(Span span) const {
     const std::string prefix = file.empty() ? "at " : "at " + file + ", ";
     if (from.line != to.line)
         return fmt::format("{}line {} char {} - line {} char {}", prefix, from.line, from.column, to.line, to.column);
-    if (to.column == from.column + 1) return fmt::format("{}line {}, char {}", prefix, from.line, from.column);
+    if (to.column <= from.column + 1) return fmt::format("{}line {}, char {}", prefix, from.line, from.column);
     return fmt::format("{}line {}, char {}-{}", prefix, from.line, from.column, to.column);
 }
 

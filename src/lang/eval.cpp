@@ -97,6 +97,13 @@ struct TailCall {
 
 Value eval(const Term* term, Activation& activation, TailCall* tail = nullptr);
 
+/// Raises an error of the script at a place that is no call.
+[[noreturn]] void fail(Span span, const char* kind, std::string message) {
+    RuntimeError error(kind, std::move(message));
+    error.stack.insert(error.stack.begin(), span);
+    throw error;
+}
+
 void store(const pat::Variable& v, Value value, Activation& a) {
     if (v.global) global_slot(v.slot) = std::move(value);
     else if (v.slot >= 0) a.locals[v.slot] = std::move(value);
@@ -108,7 +115,7 @@ void bind_list(const Pattern& pattern, const pat::List& p, const Value& value, A
     std::span<const Value> elements = value.elements();
     std::size_t fixed = p.before.size() + p.after.size();
     if (elements.size() < fixed)
-        throw RuntimeError("not_found", fmt::format("The list has {} elements, the pattern wants {}{}.", elements.size(), p.rest ? "at least " : "", fixed));
+        fail(pattern.span, "not_found", fmt::format("The list has {} elements, the pattern wants {}{}.", elements.size(), p.rest ? "at least " : "", fixed));
     for (std::size_t i = 0; i < p.before.size(); ++i) bind(p.before[i], elements[i], a);
     if (p.rest) {
         auto rest = elements.subspan(p.before.size(), elements.size() - fixed);
@@ -117,13 +124,13 @@ void bind_list(const Pattern& pattern, const pat::List& p, const Value& value, A
     for (std::size_t i = 0; i < p.after.size(); ++i) bind(p.after[i], elements[elements.size() - p.after.size() + i], a);
 }
 
-void bind_record(const pat::Record& p, const Value& value, Activation& a) {
+void bind_record(const Pattern& pattern, const pat::Record& p, const Value& value, Activation& a) {
     for (const pat::Field& field : p.fields) {
         std::optional<Value> found = value.find_method(field.name);
         if (!found || (found->is_null() && field.default_value)) {
             if (field.default_value) found = eval(field.default_value, a);
             else if (field.optional || found) found = Value::null();
-            else throw RuntimeError("not_found", "The value has no method " + field.name.str() + ".");
+            else fail(pattern.span, "not_found", "The value has no method " + field.name.str() + ".");
         }
         if (field.pattern) bind(field.pattern, std::move(*found), a);
     }
@@ -146,7 +153,7 @@ void bind(const Pattern* pattern, Value value, Activation& a) {
     } else if (auto* list = std::get_if<pat::List>(&pattern->node)) {
         bind_list(*pattern, *list, value, a);
     } else if (auto* record = std::get_if<pat::Record>(&pattern->node)) {
-        bind_record(*record, value, a);
+        bind_record(*pattern, *record, value, a);
     }
 }
 
@@ -242,7 +249,7 @@ struct Step {
         CallFrame frame(at->span);
         if (n.decoder == eval_name) return give(evaluator_hooks().evaluate_text(input.as_string(), at->type, at->span));
         DecodeFunction decode = find_decoder(n.decoder);
-        if (!decode) throw RuntimeError("not_found", "The decoder " + n.decoder.str() + " is not available.");
+        if (!decode) fail(at->span, "not_found", "The decoder " + n.decoder.str() + " is not available.");
         return give(decode(*n.shape, options.span(), input));
     }
 
@@ -271,7 +278,7 @@ struct Step {
         if (found && !(n.otherwise && found->is_null())) return give(std::move(*found));
         if (n.otherwise) return n.otherwise;
         if (n.optional) return give(Value::null());
-        throw RuntimeError("invalid", fmt::format("The value {} has no method {}.", to_string(base, true), n.method.str()));
+        fail(at->span, "invalid", fmt::format("The value {} has no method {}.", to_string(base, true), n.method.str()));
     }
 
     const Term* operator()(const term::Open& n) {
@@ -330,6 +337,9 @@ struct Step {
         } catch (const RuntimeError&) {
             eval(n.finally, a);
             throw;
+        } catch (const ScriptError&) {  // an encoder that cannot be made
+            eval(n.finally, a);
+            throw;
         }
         eval(n.finally, a);
         return nullptr;
@@ -344,6 +354,11 @@ struct Step {
         } catch (const RuntimeError& e) {
             caught = to_value(e);
             if (!handles(n, e)) throw;
+        } catch (const ScriptError& e) {
+            // An encoder that cannot be made: told with its place when nobody catches it.
+            const RuntimeError error("encoder", e.diagnostic().message);
+            caught = to_value(error);
+            if (!handles(n, error)) throw;
         }
         if (n.error) bind(n.error, std::move(caught), a);
         return false;
