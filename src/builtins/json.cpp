@@ -397,6 +397,12 @@ Value make_object(const BuiltinArgs&) {
     return self.with_method("add", add).with_method("remove", remove).with_method("stringify", render);
 }
 
+const std::vector<lang::BuiltinMethod> object_methods = {
+    {"add", "(string, 'a) -> unit", "Add or replace a field."},
+    {"remove", "(string) -> unit", "Remove a field."},
+    {"stringify", "(?compact : bool, ?json5 : bool) -> string", "As text."},
+};
+
 const lang::RegisterDecoder json_decoder("json.parse", decode_text);
 
 const Definitions definitions("String", {
@@ -406,9 +412,8 @@ const Definitions definitions("String", {
         auto json = std::make_shared<JsonObject>();
         json->value = a[0];
         return Value::foreign(json_kind, json); }},
-    {"json.object", "An empty JSON object, to be filled.", {}, "json", make_object,
-     {{"add", "(string, 'a) -> unit", "Add or replace a field."}, {"remove", "(string) -> unit", "Remove a field."},
-      {"stringify", "(?compact : bool, ?json5 : bool) -> string", "As text."}}},
+    {"json.object", "An empty JSON object, to be filled.", {}, "json", make_object, object_methods},
+    {"json", "An empty JSON object, to be filled.", {}, "json", make_object, object_methods},
     {"json.parse", "Parse JSON into a value like the default.", {arg("default", "'a", "Value when the text is not like it."), pos("string")}, "'a", parse_like, {}, "Use `let json.parse x = ...` instead."},
     {"of_json", "Parse JSON into a value like the default.", {arg("default", "'a", "Value when the text is not like it."), pos("string")}, "'a", parse_like, {}, "Use `let json.parse x = ...` instead."},
 });
