@@ -8,6 +8,7 @@ namespace castile::app {
 
 Options parse_options(int argc, char** argv) {
     Options o;
+    o.command_line.assign(argv, argv + argc);
     std::vector<std::string> words(argv + 1, argv + argc);
     if (auto mark = std::ranges::find(words, "--"); mark != words.end()) {
         o.arguments.assign(mark + 1, words.end());

@@ -83,7 +83,7 @@ int simulate(const Options& options) {
     set_scheduler(&scheduler);
     builtins::note_start_time();
     lang::Engine engine(engine_options(options));
-    keep_log_quiet();
+    hold_log();
     builtins::set_after_task([&] { start_clocks(scheduler); });
     evaluate(engine, options);
     start_log();
@@ -97,12 +97,24 @@ int simulate(const Options& options) {
     return builtins::exit_code();
 }
 
+/// A script may ask for the background only once it runs: then the program starts anew, in the background from the start.
+[[noreturn]] void restart_in_background(const Options& options) {
+    std::vector<char*> words;
+    for (const std::string& word : options.command_line) words.push_back(const_cast<char*>(word.c_str()));
+    char daemon[] = "--daemon";
+    words.insert(words.begin() + 1, daemon);
+    words.push_back(nullptr);
+    execv("/proc/self/exe", words.data());
+    throw Error("Cannot go into the background: the program cannot be started anew.");
+}
+
 int stream(const Options& options) {
+    if (options.daemon) go_to_background();
     Scheduler scheduler;
     set_scheduler(&scheduler);
     builtins::note_start_time();
     lang::Engine engine(engine_options(options));
-    keep_log_quiet();
+    hold_log();
     auto begin = std::chrono::steady_clock::now();
     evaluate(engine, options);
     if (options.interactive) start_interactive(engine);
@@ -111,10 +123,13 @@ int stream(const Options& options) {
         std::printf("No output defined, nothing to do.\n");
         return 1;
     }
-    if (daemon_wanted()) {
-        daemonize();
-        write_pid_file();
+    // Asked to end while it was loaded, and nothing runs: there is nothing to start.
+    if (builtins::shutdown_requested() && !something_to_run()) {
+        builtins::run_shutdown_callbacks();
+        return builtins::exit_code();
     }
+    if (daemon_wanted() && !in_background()) restart_in_background(options);
+    if (in_background()) settle_in_background();
     start_log();
     start_signal_thread();
     logger().important("Castile {}", CASTILE_VERSION);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "app/options.h"
 #include "base/error.h"
@@ -67,15 +68,11 @@ void need_folder(const std::string& path, const char* what, const char* setting)
 
 void apply_options(const Options& o, const std::string& script) {
     script_name = script.empty() || script == "-" ? "castile" : std::filesystem::path(script).stem().string();
-    if (o.log_to_stdout) log_stdout.set(*o.log_to_stdout);
+    if (o.log_to_stdout || o.interactive) log_stdout.set(o.log_to_stdout.value_or(false));
     if (o.debug) log_level.set(4);
     if (o.daemon) init_daemon.set(true);
     if (o.force_start) start_anyway.set(true);
     if (auto telnet = all_settings().find("server.telnet"); o.telnet && telnet != all_settings().end()) telnet->second->set(*o.telnet);
-}
-
-void keep_log_quiet() {
-    configure_log({LogLevel::critical, false, ""});
 }
 
 void start_log() {
@@ -96,23 +93,46 @@ bool warn_of_root() { return geteuid() == 0 && !allow_root.get(); }
 
 bool daemon_wanted() { return init_daemon.get(); }
 
-void daemonize() {
-    if (pid_file.get()) need_folder(expanded(pid_path.get()), "PID file", "settings.init.daemon.pidfile.path");
-    log_stdout.set(false);
+namespace {
+
+int told = -1;   // where the process that was started waits for the word that all is well
+
+}  // namespace
+
+void go_to_background() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Error("Cannot go into the background: no pipe can be made.");
     for (int round = 0; round < 2; ++round) {
         pid_t pid = fork();
         if (pid < 0) throw Error("Cannot go into the background: no process can be made.");
-        if (pid > 0) _exit(0);
-        if (round == 0) setsid();
+        if (pid == 0) {
+            if (round == 0) setsid();
+            continue;
+        }
+        if (round == 1) _exit(0);
+        close(ends[1]);
+        char word = 0;
+        _exit(read(ends[0], &word, 1) == 1 ? 0 : 1);
     }
+    close(ends[0]);
+    told = ends[1];
+}
+
+void settle_in_background() {
+    write_pid_file();
+    log_stdout.set(false);
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3 && null >= 0; ++fd) dup2(null, fd);
     if (null > 2) close(null);
+    if (told >= 0 && write(told, "+", 1) == 1) close(std::exchange(told, -1));
 }
+
+bool in_background() { return told >= 0; }
 
 void write_pid_file() {
     if (!pid_file.get()) return;
     std::string path = expanded(pid_path.get());
+    need_folder(path, "PID file", "settings.init.daemon.pidfile.path");
     std::ofstream out(path, std::ios::trunc);
     out << getpid() << "\n";
     if (!out.flush()) throw Error("Cannot write the PID file " + path + ".");

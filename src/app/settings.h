@@ -11,12 +11,14 @@ struct Options;
 void apply_options(const Options& options, const std::string& script);
 /// Starts the log as the settings say: after the script was evaluated, or when something must be told at once.
 void start_log();
-void keep_log_quiet();             ///< until start_log: what tools print is not to be mixed with it
 bool force_start();
 bool warn_of_root();
-/// Goes into the background when asked to, and writes the PID file. Before threads are made.
+/// In the background: a process of its own that goes on when the one started has ended. That one waits until the script is
+/// loaded, so that its errors are seen and its exit code says how it went.
 bool daemon_wanted();
-void daemonize();
+void go_to_background();        ///< before threads are made
+void settle_in_background();    ///< after the script was evaluated: PID file, no console
+bool in_background();           ///< between the two
 void write_pid_file();
 void remove_pid_file() noexcept;
 

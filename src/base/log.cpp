@@ -43,6 +43,15 @@ public:
         level_ = static_cast<int>(settings.level);
         settings_ = std::move(settings);
         reopen_ = true;
+        if (!std::exchange(held_, false)) return;
+        std::erase_if(lines_, [this](const Line& line) { return static_cast<int>(line.level) > level_; });
+        if (!lines_.empty()) start();
+    }
+
+    void hold() noexcept {
+        std::lock_guard lock(queue_mutex_);
+        held_ = true;
+        level_ = static_cast<int>(LogLevel::info);
     }
 
     bool enabled(LogLevel level) const noexcept { return static_cast<int>(level) <= level_.load(std::memory_order_relaxed); }
@@ -54,13 +63,12 @@ public:
             return;
         }
         lines_.push_back({level, std::string(label), std::string(message), std::time(nullptr)});
-        if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-        wake_.notify_one();
+        if (!held_) start();
     }
 
     void flush() noexcept {
         std::unique_lock lock(queue_mutex_);
-        if (!thread_.joinable()) return;
+        if (!thread_.joinable() || held_) return;
         flush_ = true;
         wake_.notify_one();
         idle_.wait(lock, [this] { return lines_.empty() && !flush_; });
@@ -82,6 +90,12 @@ public:
     }
 
 private:
+    /// With the queue's lock: there is something to write.
+    void start() {
+        if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+        wake_.notify_one();
+    }
+
     void run() {
         ::pthread_setname_np(::pthread_self(), "log");
         std::unique_lock lock(queue_mutex_);
@@ -158,7 +172,7 @@ private:
     std::deque<Line> lines_;
     LogSettings settings_;
     std::size_t dropped_ = 0;
-    bool stop_ = false, flush_ = false, reopen_ = true;
+    bool stop_ = false, flush_ = false, reopen_ = true, held_ = false;
     std::thread thread_;
     std::atomic<int> level_ = static_cast<int>(LogLevel::important);
 
@@ -178,6 +192,7 @@ LogThread& log_thread() {
 }  // namespace
 
 void configure_log(LogSettings settings) { log_thread().configure(std::move(settings)); }
+void hold_log() noexcept { log_thread().hold(); }
 void flush_log() noexcept { log_thread().flush(); }
 void reopen_log() noexcept { log_thread().reopen(); }
 bool log_enabled(LogLevel level) noexcept { return log_thread().enabled(level); }

@@ -18,6 +18,8 @@ struct LogSettings {
 };
 
 void configure_log(LogSettings settings);
+/// Keeps lines up to level 4 until configure_log says where they go, and which of them; before that the log writes nothing.
+void hold_log() noexcept;
 void flush_log() noexcept;                       ///< Returns when every line so far is written.
 void reopen_log() noexcept;
 void log_line(LogLevel level, std::string_view label, std::string_view message) noexcept;

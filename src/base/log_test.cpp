@@ -67,4 +67,15 @@ TEST_F(LogFile, ReopensAfterARename) {
     ::unlink(moved.c_str());
 }
 
+TEST_F(LogFile, HeldLinesAreWrittenOnceItIsKnownWhereAndWhich) {
+    hold_log();
+    Logger log("early");
+    log.important("kept");
+    log.info("too fine");
+    EXPECT_EQ(text().find("kept"), std::string::npos);
+    configure_log({.level = LogLevel::important, .to_stdout = false, .path = path});
+    EXPECT_NE(text().find("[early:3] kept"), std::string::npos);
+    EXPECT_EQ(text().find("too fine"), std::string::npos);
+}
+
 }  // namespace
