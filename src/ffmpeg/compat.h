@@ -9,6 +9,7 @@ extern "C" {
 #include <libavutil/samplefmt.h>
 }
 
+#include <cstdint>
 #include <span>
 
 namespace castile::ffmpeg {

@@ -2,6 +2,8 @@
 // which a script that is only checked does not need. Each function below is a jump through a slot; the slot first leads to
 // lazy_libav.cpp's castile_libav_load, which fills all slots. The list of functions is libav_functions.inc.
 
+#include <libavcodec/version.h>
+
 #if defined(__x86_64__)
 
 // At a function's entry: keeps the arguments, loads libav, then calls the function again through its filled slot (r11).
