@@ -55,7 +55,7 @@ std::string parts_text(const ffmpeg::OptionList& options) {
     ffmpeg::OptionList sorted = options;
     std::ranges::stable_sort(sorted, {}, &ffmpeg::OptionList::value_type::first);
     std::string text;
-    for (const auto& [name, value] : sorted) text += "," + name + "=" + quoted(value);
+    for (const auto& [name, value] : sorted) text += "," + name + "=" + in_quotes(value);
     return text;
 }
 
@@ -96,7 +96,7 @@ TrackSpec audio_track(const TrackName& name, Parameters& p, const std::string& c
         if (label == "channel_layout" || label == "ch_layout") {
             const std::string layout = layout_text(param->value);
             encoder.channels = ffmpeg::layout_channels(layout);
-            if (encoder.channels == 0) refuse_at(param->span, fmt::format("%ffmpeg: unknown channel layout {}.", quoted(layout)));
+            if (encoder.channels == 0) refuse_at(param->span, fmt::format("%ffmpeg: unknown channel layout {}.", in_quotes(layout)));
             encoder.options.emplace_back("ch_layout", layout);
             continue;
         }
@@ -105,9 +105,9 @@ TrackSpec audio_track(const TrackName& name, Parameters& p, const std::string& c
         else
             encoder.options.emplace_back(label, *value);
     }
-    track.literal = fmt::format("%{}({}codec={},channels={}{}{}{})", name.field, words.empty() ? "" : "audio_content,", quoted(encoder.codec), encoder.channels,
+    track.literal = fmt::format("%{}({}codec={},channels={}{}{}{})", name.field, words.empty() ? "" : "audio_content,", in_quotes(encoder.codec), encoder.channels,
                                 encoder.samplerate > 0 ? fmt::format(",samplerate={}", encoder.samplerate) : "",
-                                encoder.sample_format.empty() ? "" : ",sample_format=" + quoted(encoder.sample_format), parts_text(encoder.options));
+                                encoder.sample_format.empty() ? "" : ",sample_format=" + in_quotes(encoder.sample_format), parts_text(encoder.options));
     return track;
 }
 
@@ -134,7 +134,7 @@ MediaSpec make(Parameters& p) {
     if (const auto container = p.any("format"); container && *container != "none") spec.container = *container;
     p.any("interleaved");   // one track is never interleaved, several always are
     std::vector<std::string> parts;
-    if (!spec.container.empty()) parts.push_back("format=" + quoted(spec.container));
+    if (!spec.container.empty()) parts.push_back("format=" + in_quotes(spec.container));
     std::vector<std::string> tracks;
     while (const auto* param = p.next()) {
         if (param->encoder) {

@@ -175,7 +175,7 @@ std::optional<std::string> option_text(const Value& value) {
     return std::nullopt;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string result = "\"";
     for (char c : text) {
         if (c == '"' || c == '\\') result += '\\';
@@ -245,11 +245,11 @@ void describe(MediaSpec& spec) {
     TrackSpec& track = spec.tracks.front();
     std::vector<std::string> parts{fmt::format("channels={}", track.encoder.channels)};
     if (track.encoder.samplerate > 0) parts.push_back(fmt::format("samplerate={}", track.encoder.samplerate));
-    if (!track.encoder.sample_format.empty()) parts.push_back("sample_format=" + quoted(track.encoder.sample_format));
+    if (!track.encoder.sample_format.empty()) parts.push_back("sample_format=" + in_quotes(track.encoder.sample_format));
     auto options = track.encoder.options;
     options.insert(options.end(), spec.options.begin(), spec.options.end());
     std::ranges::stable_sort(options, {}, &ffmpeg::OptionList::value_type::first);
-    for (const auto& [name, value] : options) parts.push_back(name + "=" + quoted(value));
+    for (const auto& [name, value] : options) parts.push_back(name + "=" + in_quotes(value));
     spec.literal = fmt::format("%{}({})", spec.name, fmt::join(parts, ","));
     track.literal = spec.literal;
 }

@@ -49,7 +49,7 @@ private:
 /// "1", "0.5", "text", "1" for true: how libav takes a value; nullopt for what it cannot take.
 std::optional<std::string> option_text(const lang::Value& value);
 /// In double quotes, for canonical literals and messages.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 struct FormatLiteral {
     std::string name;                                              ///< "mp3.vbr"

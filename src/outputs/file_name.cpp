@@ -45,7 +45,7 @@ public:
         position_ = end + 1;
         return label;
     }
-    std::optional<std::string> quoted() {
+    std::optional<std::string> in_quotes() {
         if (!take("\"")) return std::nullopt;
         std::string out;
         for (; position_ < text_.size(); ++position_) {
@@ -77,13 +77,13 @@ std::optional<std::pair<std::string, std::size_t>> condition(std::string_view te
     reader.spaces();
     if (!label || !reader.take(",")) return std::nullopt;
     reader.spaces();
-    auto yes = reader.quoted();
+    auto yes = reader.in_quotes();
     if (!yes) return std::nullopt;
     std::optional<std::string> no;
     reader.spaces();
     if (reader.take(",")) {
         reader.spaces();
-        no = reader.quoted();
+        no = reader.in_quotes();
         if (!no) return std::nullopt;
         reader.spaces();
     }

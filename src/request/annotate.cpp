@@ -76,11 +76,11 @@ public:
 
     std::optional<Metadata::Entry> entry() {
         skip_spaces();
-        auto key = at_quote() ? quoted() : word(false);
+        auto key = at_quote() ? in_quotes() : word(false);
         skip_spaces();
         if (!key || key->empty() || !accept('=')) return std::nullopt;
         skip_spaces();
-        auto value = at_quote() ? quoted() : word(true);
+        auto value = at_quote() ? in_quotes() : word(true);
         if (!value) return std::nullopt;
         skip_spaces();
         return Metadata::Entry(utf8_or_latin1(*key), utf8_or_latin1(*value));
@@ -101,7 +101,7 @@ private:
         return std::string(text_.substr(begin, at_ - begin));
     }
 
-    std::optional<std::string> quoted() {
+    std::optional<std::string> in_quotes() {
         const char quote = text_[at_++];
         std::string value;
         while (!done()) {
