@@ -36,7 +36,7 @@ SourcePtr build_add(Args& args) {
 const RegisterOperator add{{
     .name = "add",
     .category = Category::audio,
-    .doc = "Play sources at the same time. Tracks and metadata are those of the first that is ready.",
+    .doc = "Play sources at the same time. Tracks are those of the first that is ready, metadata those of all.",
     .params = {
         {"normalize", "{bool}", "true", "Divide by the sum of the weights of the sources that are ready."},
         {"power", "{bool}", "false", "Divide by the root of the sum of the squared weights instead: the power stays the same."},

@@ -56,18 +56,25 @@ void Mix::generate(Frame& out, Ticks wanted) noexcept {
     for (const Ready& ready : ready_)
         for (const FrameTrack& track : ready.frame->tracks())
             if (const auto* pcm = std::get_if<PcmBlock>(&track.content); pcm && !pcm->empty() && !out.pcm(track.field)) add_track(out, track.field, length, total);
-    if (!ready_.empty()) {  // what it is comes from the first
+    if (!ready_.empty()) {  // tracks begin and end as those of the first
         const Frame& first = *ready_.front().frame;
         for (const FrameTrack& track : first.tracks())
             if (const auto* packets = std::get_if<PacketList>(&track.content)) out.track(track.field) = *packets;
-        for (const FrameMetadata& m : first.metadata())
-            if (m.position < length) out.metadata().push_back(m);
         for (const Ticks mark : first.track_marks())
             if (mark < length) out.track_marks().push_back(mark);
     }
+    add_metadata(out, length);
     out.set_length(length);
     for (const Input& input : sources_)
         if (input.source->ready()) input.source->consume(length);
+}
+
+void Mix::add_metadata(Frame& out, Ticks length) noexcept {
+    auto& all = out.metadata();
+    for (const Ready& ready : ready_)
+        for (const FrameMetadata& m : ready.frame->metadata())
+            if (m.position < length) all.push_back(m);
+    if (ready_.size() > 1) std::ranges::stable_sort(all, {}, &FrameMetadata::position);
 }
 
 void Mix::add_track(Frame& out, Name field, Ticks length, double total) noexcept {

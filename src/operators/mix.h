@@ -30,6 +30,7 @@ private:
         const Frame* frame;
         double weight;
     };
+    void add_metadata(Frame& out, Ticks length) noexcept;
     void add_track(Frame& out, Name field, Ticks length, double total) noexcept;
 
     std::vector<Input> sources_;

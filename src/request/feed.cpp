@@ -14,14 +14,14 @@ using namespace std::chrono_literals;
 // After that many failures in a row, one try a second, then slower still.
 constexpr int quick_failures = 10, slow_failures = 60;
 
-Duration delay_after(int failures) {
-    if (failures < quick_failures) return 20ms;
-    return failures < slow_failures ? Duration(1s) : Duration(10s);
-}
-
 }  // namespace
 
 RequestFeed::RequestFeed(FeedOptions options) : options_(options), log_("request") {}
+
+Duration RequestFeed::delay_after(int failures) {
+    if (failures < quick_failures) return 20ms;
+    return failures < slow_failures ? Duration(1s) : Duration(10s);
+}
 
 RequestFeed::~RequestFeed() {
     for (Prepared& item : ready_) item.request->destroy();
@@ -152,7 +152,7 @@ bool RequestFeed::step() {
         log().severe("Could not obtain the next request: {}", error.what());
     }
     if (!request) {
-        rest(options_.retry_delay);
+        rest(retry_delay());
         return false;
     }
     {

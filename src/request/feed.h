@@ -66,6 +66,10 @@ protected:
     virtual std::expected<Prepared, Failure> prepare(const RequestPtr& request);
     /// It could not be prepared (already logged). `in_a_row`: with those before it. Blocking pool.
     virtual void failed(const RequestPtr&, int in_a_row) { (void)in_a_row; }
+    /// How long to rest when nothing could be picked; nullopt: until woken. Blocking pool.
+    virtual std::optional<Duration> retry_delay() { return options_.retry_delay; }
+    /// How long to rest after so many requests in a row that could not be prepared. Blocking pool.
+    virtual Duration delay_after(int failures);
     Logger log() const;
     bool started() const noexcept { return started_; }
 

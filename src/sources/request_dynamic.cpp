@@ -13,8 +13,8 @@ using lang::Value;
 // Asked on the blocking pool, one call at a time.
 class DynamicFeed : public RequestFeed {
 public:
-    DynamicFeed(FeedOptions options, script::Getter<bool> available, std::function<std::vector<RequestPtr>()> make)
-        : RequestFeed(options), available_(std::move(available)), make_(std::move(make)) {}
+    DynamicFeed(FeedOptions options, script::Getter<bool> available, script::Getter<double> delay, std::function<std::vector<RequestPtr>()> make)
+        : RequestFeed(options), available_(std::move(available)), delay_(std::move(delay)), make_(std::move(make)) {}
 
 protected:
     RequestPtr pick() override {
@@ -28,8 +28,14 @@ protected:
         return next;
     }
 
+    std::optional<Duration> retry_delay() override {
+        return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::max(0.02, delay_.get())));
+    }
+    Duration delay_after(int) override { return *retry_delay(); }
+
 private:
     const script::Getter<bool> available_;
+    const script::Getter<double> delay_;
     const std::function<std::vector<RequestPtr>()> make_;
     std::deque<RequestPtr> made_;   // the rest of a list
 };
@@ -52,9 +58,7 @@ SourcePtr build(Args& args, std::function<std::vector<RequestPtr>()> make) {
     FeedOptions options;
     options.prefetch = std::max(1, args.optional_integer(prefetch).value_or(default_request_prefetch()));
     options.timeout = args.optional_floating(timeout);
-    const double delay = std::max(0.02, args.getter<double>(retry_delay, 0.1).get());
-    options.retry_delay = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(delay));
-    auto feed = std::make_shared<DynamicFeed>(options, args.getter<bool>(available, true), std::move(make));
+    auto feed = std::make_shared<DynamicFeed>(options, args.getter<bool>(available, true), args.getter<double>(retry_delay, 0.1), std::move(make));
     return std::make_shared<RequestSource>("request.dynamic", std::move(feed));
 }
 
