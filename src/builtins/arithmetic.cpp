@@ -127,7 +127,7 @@ const Definitions functions("Math", {
     {"round", "Nearest integer.", {pos("float")}, "float", apply<std::round>},
     {"sign", "Sign of a number: 1. or -1.", {pos("float")}, "float", [](const BuiltinArgs& a) {
         double x = a[0].as_float();
-        return number(std::isnan(x) ? x : std::signbit(x) ? -1 : 1); }},
+        return number(x < 0 || (x == 0 && std::signbit(x)) ? -1 : 1); }},
     {"dB_of_lin", "An amplitude in decibels.", {pos("float")}, "float", [](const BuiltinArgs& a) { return number(20 * std::log10(a[0].as_float())); }},
     {"lin_of_dB", "Decibels as an amplitude.", {pos("float")}, "float", [](const BuiltinArgs& a) { return number(std::pow(10, a[0].as_float() / 20)); }},
     {"float", "A number as a float.", {pos("'a")}, "float where 'a is a number type", [](const BuiltinArgs& a) { return number(a[0].as_float()); }},

@@ -132,7 +132,12 @@ const Definitions definitions("String", {
      [](const BuiltinArgs& a) { return boolean(!a[1].as_string().empty() && special(a[1].as_string(), a[0].as_string() == "utf8")); }},
     {"string.escape.html", "Escape what HTML reads as markup.", {encoding, pos("string")}, "string", [](const BuiltinArgs& a) { return text(html_escape(a[1].as_string())); }},
     {"string.unescape", "The inverse of `string.escape`.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(unescape(a[0].as_string())); }},
-    {"string.quote", "Between quotes, with special characters escaped.", {encoding, pos("string")}, "string", [](const BuiltinArgs& a) { return text(lang::quote_text(a[1].as_string())); }},
+    {"string.quote", "Between quotes, with special characters escaped.", {encoding, pos("string")}, "string", [](const BuiltinArgs& a) {
+        if (a[0].is_null()) return text(lang::quote_text(a[1].as_string()));
+        std::string out = "\"";
+        bool utf8 = a[0].as_string() == "utf8";
+        for (std::string_view c : characters(a[1].as_string(), utf8, true)) out += c != "'" && special(c, utf8) ? escape_default(c, utf8) : std::string(c);
+        return text(out + "\""); }},
     {"string.unquote", "The inverse of `string.quote`; another string is left as it is.", {pos("string")}, "string", [](const BuiltinArgs& a) {
         const std::string& s = a[0].as_string();
         bool quoted = s.size() >= 2 && s.front() == '"' && s.back() == '"';

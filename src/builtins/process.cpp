@@ -217,7 +217,8 @@ const Definitions definitions("System", {
         for (const Value& v : a[3].elements()) out += " " + quote(v.as_string());
         if (!a[0].is_null()) out += " <" + quote(a[0].as_string());
         if (!a[1].is_null()) out += " >" + quote(a[1].as_string());
-        if (!a[2].is_null()) out += " 2>" + quote(a[2].as_string());
+        bool both = !a[1].is_null() && !a[2].is_null() && a[1].as_string() == a[2].as_string();
+        if (!a[2].is_null()) out += both ? " 2>&1" : " 2>" + quote(a[2].as_string());
         return text(out); }},
 });
 
