@@ -2,6 +2,7 @@
 # Proves the README's two commands on a fresh Debian: a clean debootstrap tree with git and the base system only.
 #   tools/fresh_machine.sh bookworm|trixie [run|test]     (as root; both commands when none is named)
 # The tree is made in $FRESH_DIR (default /var/tmp/castile-fresh) and removed at the end unless KEEP=1. Port 8000 must be free.
+# FRESH_CCACHE=FOLDER lends the tree a compiler cache, so that a repeated proof is quicker.
 set -euo pipefail
 suite=${1:?usage: tools/fresh_machine.sh bookworm|trixie [run|test]}
 what=${2:-both}
@@ -15,7 +16,7 @@ mirror=${MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/nu
     grep -Eo 'https?://[^ ]+/debian(/| |$)' | head -n 1 | tr -d ' ')}
 mirror=${mirror:-http://deb.debian.org/debian}
 
-unmount_tree() { for d in dev/shm dev/pts dev proc sys; do if mountpoint -q "$tree/$d"; then umount -l "$tree/$d"; fi; done; }
+unmount_tree() { for d in ccache dev/shm dev/pts dev proc sys; do if mountpoint -q "$tree/$d"; then umount -l "$tree/$d"; fi; done; }
 clean() { unmount_tree; if [ "${KEEP:-0}" != 1 ]; then rm -rf --one-file-system "$tree"; fi; }
 trap clean EXIT
 unmount_tree
@@ -29,8 +30,14 @@ echo 'Acquire::Check-Valid-Until "false";' >"$tree/etc/apt/apt.conf.d/99check"
 cp /etc/resolv.conf /etc/hosts "$tree/etc/"
 for d in proc sys dev dev/pts dev/shm; do mkdir -p "$tree/$d"; mount --bind "/$d" "$tree/$d"; done
 
+if [ -n "${FRESH_CCACHE:-}" ]; then
+    mkdir -p "$FRESH_CCACHE" "$tree/ccache"
+    mount --bind "$FRESH_CCACHE" "$tree/ccache"
+fi
+
 git clone -q "$root" "$tree/root/castile"
-inside() { chroot "$tree" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 bash -c "cd /root/castile && $*"; }
+inside() { chroot "$tree" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 \
+    ${FRESH_CCACHE:+CCACHE_DIR=/ccache CCACHE_BASEDIR=/root CCACHE_NOHASHDIR=1} bash -c "cd /root/castile && $*"; }
 
 if [ "$what" != test ]; then
     echo "==> ./run (first call)"
