@@ -13,7 +13,7 @@ command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap
 
 # The mirror that this machine's own apt uses, so that a local one serves too.
 mirror=${MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -v '^ *#' |
-    grep -Eo 'https?://[^ ]+/debian(/| |$)' | head -n 1 | tr -d ' ')}
+    grep -Eo 'https?://[^ ]+/debian(/| |$)' | head -n 1 | tr -d ' ' || true)}
 mirror=${mirror:-http://deb.debian.org/debian}
 
 unmount_tree() { for d in ccache dev/shm dev/pts dev proc sys; do if mountpoint -q "$tree/$d"; then umount -l "$tree/$d"; fi; done; }
