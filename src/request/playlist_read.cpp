@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,7 +18,7 @@ namespace castile {
 
 namespace {
 
-constexpr int max_folder_depth = 32;
+constexpr std::size_t max_folder_depth = 32;
 
 std::unexpected<Failure> failed(Failure::Kind kind, std::string message) { return std::unexpected(Failure{kind, std::move(message)}); }
 
@@ -25,7 +27,13 @@ bool is_folder(const std::string& path) {
     return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-void collect(const std::filesystem::path& folder, int depth, std::vector<std::string>& files) {
+/// `above`: the folders we are in (device, inode), so that a link to one of them is not walked for ever.
+void collect(const std::filesystem::path& folder, std::vector<std::pair<dev_t, ino_t>>& above, std::vector<std::string>& files) {
+    struct stat status{};
+    if (stat(folder.c_str(), &status) != 0 || above.size() > max_folder_depth) return;
+    const std::pair here(status.st_dev, status.st_ino);
+    if (std::ranges::find(above, here) != above.end()) return;
+    above.push_back(here);
     std::error_code error;
     std::filesystem::directory_iterator it(folder, std::filesystem::directory_options::skip_permission_denied, error);
     for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
@@ -33,11 +41,12 @@ void collect(const std::filesystem::path& folder, int depth, std::vector<std::st
         if (name.starts_with('.') || files.size() >= max_playlist_entries) continue;
         std::error_code ignored;
         if (it->is_directory(ignored)) {
-            if (depth < max_folder_depth) collect(it->path(), depth + 1, files);
+            collect(it->path(), above, files);
         } else if (it->is_regular_file(ignored)) {
             files.push_back(it->path().string());
         }
     }
+    above.pop_back();
 }
 
 std::expected<std::string, Failure> read_text(const std::string& path) {
@@ -65,7 +74,8 @@ std::expected<std::vector<std::string>, Failure> list_folder(const std::string& 
     std::vector<std::string> files;
     std::error_code error;
     const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-    collect(error ? std::filesystem::path(path) : absolute.lexically_normal(), 0, files);
+    std::vector<std::pair<dev_t, ino_t>> above;
+    collect(error ? std::filesystem::path(path) : absolute.lexically_normal(), above, files);
     std::ranges::sort(files);
     return files;
 }

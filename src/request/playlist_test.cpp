@@ -77,12 +77,11 @@ protected:
 
 TEST_F(PlaylistFiles, FolderIsSortedRecursiveWithoutHiddenFiles) {
     for (const char* name : {"z.mp3", "a.mp3", "b/c.mp3", ".hidden.mp3"}) write(name, "x");
-    std::filesystem::create_directory_symlink(folder, folder / "b" / "loop");
+    // Links to folders that we are in are walked once: two of them would otherwise double the list at every level.
+    for (const char* name : {"loop", "again"}) std::filesystem::create_directory_symlink(folder, folder / "b" / name);
     const auto list = list_folder(folder.string());
     ASSERT_TRUE(list);
-    EXPECT_EQ(list->front(), path("a.mp3"));
-    EXPECT_EQ(list->back(), path("z.mp3"));
-    EXPECT_EQ(std::ranges::count(*list, path("b/c.mp3")), 1);
+    EXPECT_EQ(*list, (std::vector{path("a.mp3"), path("b/c.mp3"), path("z.mp3")}));
     EXPECT_FALSE(list_folder(path("missing")));
 }
 
