@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ constexpr std::size_t chunk_size = 32 * 1024;   // bytes handed to the disk at o
 constexpr std::size_t small_chunk = 4 * 1024;   // goes along when another variant's is handed over
 constexpr std::size_t most_pending = 4 << 20;   // bytes that may wait for a slow disk
 constexpr double farthest_drift = 2;            // seconds between stream time and the wall clock before the dates follow
+constexpr double drift_time = 10;               // seconds that it must last: a clock that catches up is late for a moment only
 constexpr double encoder_retry = 2;             // seconds
 constexpr double latest_start = 0.25;           // seconds: an encoder that began earlier than we did is not just its own delay
 
@@ -60,6 +62,7 @@ protected:
         if (!writer_) make_writer();
         length_ = Ticks{0};
         epoch_ = scheduler().time().wall();
+        drifted_since_.reset();
         for (auto& variant : variants_) variant->open(0);
         push([](HlsWriter& writer) { writer.begin(); });
         hand_over();
@@ -184,10 +187,17 @@ private:
         queue_->push(std::exchange(jobs_, {}), std::exchange(job_bytes_, 0));
     }
 
-    /// Wall clock of stream time 0. It follows only when the two drift apart, so that dates grow as durations do.
+    /// Wall clock of stream time 0. It follows only when the two drift apart and stay so, so that dates grow as durations do.
     double epoch() noexcept {
-        const double now = scheduler().time().wall() - to_seconds(length_);
-        if (std::abs(now - epoch_) > farthest_drift) epoch_ = now;
+        const double wall = scheduler().time().wall(), now = wall - to_seconds(length_);
+        if (std::abs(now - epoch_) <= farthest_drift) {
+            drifted_since_.reset();
+        } else if (!drifted_since_) {
+            drifted_since_ = wall;
+        } else if (std::abs(wall - *drifted_since_) > drift_time) {
+            epoch_ = now;
+            drifted_since_.reset();
+        }
         return epoch_;
     }
 
@@ -226,6 +236,7 @@ private:
     std::size_t job_bytes_ = 0;
     Ticks length_;          // of the stream so far
     double epoch_ = 0;
+    std::optional<double> drifted_since_;   // wall clock
     std::mutex tags_mutex_;   // guards Variant::tags
     std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
 };

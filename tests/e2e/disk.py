@@ -1,8 +1,11 @@
 """Disks that fail: other outputs go on, the log says it once, the output recovers by itself; recordings are whole."""
 
+import datetime
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +15,8 @@ from benchlib import verify
 from support import Castile, Suite, decode_errors, ffprobe, make_audio, wait_until
 
 suite = Suite()
+
+SEGMENT = re.compile(r"#EXT-X-PROGRAM-DATE-TIME:(\S+)Z\s+#EXTINF:([\d.]+),\s+(\S+)")
 
 HLS_AND_FILE = """
 s = mksafe(single(environment.get("MUSIC")))
@@ -72,6 +77,28 @@ def hls_folder_cannot_be_made_then_can(t):
         t.check("exit code 0", radio.stop() == 0, radio.text[-500:])
     t.check("the recording went on", duration(t.folder / "rec.mp3") > 4.5, duration(t.folder / "rec.mp3"))
     t.check("and decodes", decode_errors(t.folder / "rec.mp3") == "", decode_errors(t.folder / "rec.mp3"))
+
+
+@suite.test
+def a_pause_leaves_the_dates_of_hls_alone(t):
+    """Stopped for a while, the clock catches up: the dates of segments go on growing as their durations do."""
+    hls = t.folder / "hls"
+    with run(t, hls, t.folder / "rec.mp3") as radio:
+        t.check("it starts", wait_until(lambda: live(hls / "low.m3u8"), 10), radio.text[-500:])
+        os.kill(radio.pid, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(radio.pid, signal.SIGCONT)
+        seen = {}
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            for date, seconds, name in SEGMENT.findall((hls / "low.m3u8").read_text()):
+                seen[name] = (datetime.datetime.fromisoformat(date).timestamp(), float(seconds))
+            time.sleep(0.1)
+        t.check("exit code 0", radio.stop() == 0, radio.text[-500:])
+    all = [seen[name] for name in sorted(seen, key=lambda name: int(re.search(r"(\d+)\.ts", name).group(1)))]
+    gaps = [round(after[0] - before[0] - before[1], 3) for before, after in zip(all, all[1:])]
+    t.check("there are segments of before and after", len(all) >= 6, seen)
+    t.check("each begins where the one before ended", all and max(map(abs, gaps)) < 0.1, gaps)
 
 
 @suite.test
