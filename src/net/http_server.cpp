@@ -3,6 +3,7 @@
 #include "net/http_server.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -38,6 +39,17 @@ Setting<bool> verbose{"harbor.verbose", false, "Log each request at level 4."};
 
 constexpr auto idle_timeout = seconds(15), linger_timeout = seconds(2);
 constexpr int requests_per_connection = 1000;
+
+/// Connections that all ports together may hold: the rest of the process's descriptors is for music, recordings and outputs.
+int connection_limit() {
+    static const int limit = [] {
+        rlimit descriptors{};
+        if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return 768;
+        const rlim_t most = std::min<rlim_t>(descriptors.rlim_cur, 1u << 20);
+        return static_cast<int>(most - std::min<rlim_t>(256, most / 2));
+    }();
+    return limit;
+}
 
 Duration setting_duration(const Setting<double>& setting) {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(setting.get(), 0.1, 86400.0)));
@@ -369,12 +381,17 @@ void Server::accept(std::size_t index) {
 void Server::accepted(SocketStream::Socket socket) {
     auto stream = std::make_shared<SocketStream>(std::move(socket));
     stream->prepare(setting_duration(io_timeout));
-    if (count_->load() >= max_clients.get()) {
-        logger.severe("Port {} serves {} connections already; {} is refused.", port_, count_->load(), stream->peer());
+    static const auto all = std::make_shared<std::atomic<int>>(0);
+    if (count_->load() >= max_clients.get() || all->load() >= connection_limit()) {
+        logger.severe("Port {} serves {} connections already (all ports: {}): more are refused.", port_, count_->load(), all->load());
         return stream->close();
     }
     count_->fetch_add(1);
-    stream->slot = std::shared_ptr<void>(nullptr, [count = count_](void*) { count->fetch_sub(1); });
+    all->fetch_add(1);
+    stream->slot = std::shared_ptr<void>(nullptr, [count = count_, total = all](void*) {
+        count->fetch_sub(1);
+        total->fetch_sub(1);
+    });
     auto connection = std::make_shared<Connection>(weak_from_this(), stream);
     {
         std::lock_guard lock(connections_mutex_);

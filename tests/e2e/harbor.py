@@ -1,6 +1,7 @@
 """output.harbor: listeners, titles, bursts, the page and its events, TLS, ports in use."""
 
 import base64
+import contextlib
 import json
 import shutil
 import socket
@@ -8,7 +9,7 @@ import ssl
 import subprocess
 import time
 
-from support import Castile, Suite, decode_errors, ffprobe, free_port, http_get, make_audio, make_certificate, wait_until
+from support import Castile, Process, Suite, decode_errors, ffprobe, free_port, http_get, make_audio, make_certificate, wait_until
 
 suite = Suite()
 
@@ -315,13 +316,53 @@ def hostile_clients(t):
         t.check("on air", ready(port), radio.text)
         for data, expected in ((b"GET /" + b"a" * 30000 + b" HTTP/1.1\r\n\r\n", b"431"), (b"\x00\x01\x02\r\n\r\n", b"400"), (b"BREW / HTCPCP/1.0\r\n\r\n", b"505"),
                                (b"POST /live.mp3 HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", b"4")):
-            with socket.create_connection(("127.0.0.1", port), timeout=5) as s:
-                s.sendall(data)
-                t.check(str(data[:20]), expected in (first := s.recv(200).split(b"\r\n")[0]), first)
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as s:
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+                with contextlib.suppress(OSError):  # refused in the middle of what we say
+                    s.sendall(data)
+                first = s.recv(200).split(b"\r\n")[0]
+                t.check(str(data[:20]), expected in first, first)
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
             s.sendall(b"GET / HT")
             t.check("a head that never ends is cut off", s.recv(100) == b"")
-        t.check("goes on", len(listen(port, seconds=1)[1]) > 1000)
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:  # a byte now and then does not put it off
+            with contextlib.suppress(OSError):
+                for byte in b"GET /api/status HTTP/1.1\r\n" * 4:
+                    s.sendall(bytes([byte]))
+                    time.sleep(0.1)
+            with contextlib.suppress(OSError):
+                t.check("nor does one that trickles in get an answer", b"200" not in s.recv(100))
+        t.check("goes on", len(listen(port, seconds=5, limit=20000)[1]) > 1000)
+
+
+@suite.test
+def few_descriptors(t):
+    """However many connect, descriptors are left for the station itself: the next file opens."""
+    port = free_port()
+    listing = t.folder / "list.m3u"
+    listing.write_text("\n".join(make_audio(t.folder / f"{i}.mp3", 1.5, title=f"T{i}") for i in range(3)) + "\n")
+    script_text = f'''
+settings.harbor.bind_addrs := ["127.0.0.1"]
+s = playlist(mode="normal", "{listing}")
+s.on_track(synchronous=true, fun (m) -> print("TRACK #{{m["title"]}}"))
+output.harbor(%mp3, port={port}, mount="live.mp3", mksafe(s))
+'''
+    (t.folder / "script.liq").write_text(script_text)
+    with Process(["prlimit", "--nofile=160:160", t.binary, t.folder / "script.liq"], cwd=t.folder) as radio:
+        t.check("on air", ready(port), radio.text)
+        held = []
+        for _ in range(200):
+            s = socket.create_connection(("127.0.0.1", port), timeout=10)
+            with contextlib.suppress(OSError):
+                s.sendall(b"GET /live.mp3 HTTP/1.0\r\n\r\n")
+            held.append(s)
+        t.check("says that it is full", radio.wait_log("more are refused", 10), radio.text[-800:])
+        before = radio.count("TRACK")
+        t.check("tracks follow one another", radio.wait_log("TRACK", 20, times=before + 3), radio.text[-800:])
+        t.check("nothing lacked a descriptor", not radio.count("(?i)too many open files"), radio.text[-800:])
+        for s in held:
+            s.close()
+        t.check("serves again", wait_until(lambda: http_get(f"http://127.0.0.1:{port}/api/status")[0] == 200, 10))
+        t.check("exit 0", radio.stop() == 0, radio.text[-800:])
 
 
 if __name__ == "__main__":
