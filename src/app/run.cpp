@@ -3,8 +3,10 @@
 #include "app/run.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -33,7 +35,8 @@ namespace castile::app {
 
 namespace {
 
-constexpr auto longest_file_wait = std::chrono::milliseconds(1500);  // for recordings and playlists to be finished at the end
+// At the end, together under two seconds: for recordings and playlists to be finished, and for the last bytes to leave.
+constexpr auto longest_file_wait = std::chrono::milliseconds(1200), longest_network_wait = std::chrono::milliseconds(400);
 
 const Logger& logger() {
     static const Logger log("main");
@@ -57,11 +60,22 @@ void evaluate(lang::Engine& engine, const Options& options) {
             engine.run_script(script.name, std::move(script.text), warnings);
         } catch (...) {
             print_warnings(warnings);
+            std::fflush(stdout);
+            start_log_anyhow();
             throw;
         }
         print_warnings(warnings);
         if (options.show_types) std::printf("%s\n", engine.last_type().c_str());
     }
+}
+
+/// As many descriptors as the system lets us have (within reason): the usual 1024 are few for hundreds of listeners.
+void allow_descriptors() noexcept {
+    constexpr rlim_t enough = 65536;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= enough) return;
+    limit.rlim_cur = std::min(limit.rlim_max, enough);
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void close_down(Scheduler& scheduler) {
@@ -70,7 +84,7 @@ void close_down(Scheduler& scheduler) {
     stop_clocks();
     if (scheduler.time().simulated()) scheduler.run_simulated(scheduler.time().now());
     if (!wait_for_files(longest_file_wait)) logger().severe("Some files could not be finished in time.");
-    if (!scheduler.time().simulated()) finish_network(std::chrono::milliseconds(700));
+    if (!scheduler.time().simulated()) finish_network(longest_network_wait);
     scheduler.stop();
     remove_pid_file();
     std::fflush(stdout);
@@ -82,11 +96,13 @@ int simulate(const Options& options) {
     Scheduler scheduler({}, time);
     set_scheduler(&scheduler);
     builtins::note_start_time();
-    lang::Engine engine(engine_options(options));
+    start_signal_thread();
     hold_log();
+    lang::Engine engine(engine_options(options));
     builtins::set_after_task([&] { start_clocks(scheduler); });
     evaluate(engine, options);
     start_log();
+    script_loaded();
     start_clocks(scheduler);
     builtins::run_start_callbacks();
     const Instant end = time.now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*options.simulate));
@@ -110,16 +126,19 @@ int simulate(const Options& options) {
 
 int stream(const Options& options) {
     if (options.daemon) go_to_background();
+    start_signal_thread();
+    allow_descriptors();
     Scheduler scheduler;
     set_scheduler(&scheduler);
     builtins::note_start_time();
-    lang::Engine engine(engine_options(options));
     hold_log();
+    lang::Engine engine(engine_options(options));
     auto begin = std::chrono::steady_clock::now();
     evaluate(engine, options);
     if (options.interactive) start_interactive(engine);
     if (!options.interactive && !something_to_run() && !force_start() && !builtins::shutdown_requested()) {
         std::fflush(stdout);
+        start_log_anyhow();
         std::printf("No output defined, nothing to do.\n");
         return 1;
     }
@@ -131,7 +150,7 @@ int stream(const Options& options) {
     if (daemon_wanted() && !in_background()) restart_in_background(options);
     if (in_background()) settle_in_background();
     start_log();
-    start_signal_thread();
+    script_loaded();
     logger().important("Castile {}", CASTILE_VERSION);
     if (warn_of_root()) logger().important("Running as root. Set `settings.init.allow_root := true` if this is meant.");
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -180,6 +199,7 @@ void print_warnings(const std::vector<lang::Diagnostic>& warnings) {
 }
 
 int check(const Options& options) {
+    start_signal_thread();
     Scheduler scheduler;   // not started: some declarations ask for it
     set_scheduler(&scheduler);
     lang::Engine engine(engine_options(options));

@@ -87,6 +87,15 @@ void start_log() {
     configure_log({static_cast<LogLevel>(level < 1 ? 1 : level > 5 ? 5 : level), log_stdout.get(), path});
 }
 
+void start_log_anyhow() noexcept {
+    try {
+        start_log();
+    } catch (...) {
+        configure_log({LogLevel::important, log_stdout.get(), ""});  // what stops the run is told by who stops it
+    }
+    flush_log();
+}
+
 bool force_start() { return start_anyway.get(); }
 
 bool warn_of_root() { return geteuid() == 0 && !allow_root.get(); }

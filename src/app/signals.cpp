@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 
 #include "base/log.h"
@@ -14,6 +15,8 @@
 namespace castile::app {
 
 namespace {
+
+std::atomic<bool> loaded = false;
 
 sigset_t handled() {
     sigset_t set;
@@ -36,6 +39,10 @@ void take_signals() {
         if (++asked > 1) _exit(128 + signal);
         log.important("Shutdown signal received.");
         builtins::request_shutdown(0);
+        if (loaded) continue;
+        const timespec wait{1, 500'000'000};
+        const bool again = sigtimedwait(&set, nullptr, &wait) > 0;
+        if (again || !loaded) _exit(again ? 128 + signal : 0);
     }
 }
 
@@ -46,6 +53,8 @@ void block_signals() {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     signal(SIGPIPE, SIG_IGN);
 }
+
+void script_loaded() noexcept { loaded = true; }
 
 void start_signal_thread() { std::thread(take_signals).detach(); }
 

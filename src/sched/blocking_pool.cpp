@@ -13,7 +13,7 @@ namespace castile::detail {
 
 namespace {
 constexpr auto idle_time = std::chrono::seconds(30);
-constexpr auto stop_time = std::chrono::seconds(1);
+constexpr auto stop_time = std::chrono::milliseconds(300);  // a job that a peer or a command holds up does not hold up the end
 }  // namespace
 
 struct BlockingPool::State {
@@ -70,6 +70,7 @@ void BlockingPool::submit(std::function<void()> job) {
 
 void BlockingPool::stop() noexcept {
     std::unique_lock lock(state_->jobs_mutex);
+    if (state_->stopping) return;
     state_->stopping = true;
     state_->jobs.clear();
     state_->work.notify_all();

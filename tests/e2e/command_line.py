@@ -69,6 +69,13 @@ def scripts():
     check("interactive", "x : int = 3" in out and "_ : int = 4" in out and code == 0, out)
 
 
+def early_log():
+    code, out, err = run('log.important("said early") list.hd([])')
+    check("what a script said before it failed", code == 1 and "[lang:3] said early" in out and "Error 14" in err, out + err)
+    code, out, _ = run("-q", 'log.important("said early") list.hd([])')
+    check("unless told to be quiet", code == 1 and out == "", out)
+
+
 def signals():
     script = 'on_shutdown(fun () -> print("closing")) output.dummy(sine()) print("running")'
     running = subprocess.Popen([str(CASTILE), "-q", script], stdout=subprocess.PIPE, text=True)
@@ -98,7 +105,7 @@ def background():
         check("error in the background", code == 1 and "Error 4" in err, err)
 
 
-for part in (answers, scripts, signals, background):
+for part in (answers, scripts, early_log, signals, background):
     part()
 print("1 failed" if failed else "all passed")
 sys.exit(1 if failed else 0)
