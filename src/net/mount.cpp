@@ -111,7 +111,8 @@ public:
     /// Any thread: there is more in the log.
     void more() {
         stream_->run([self = shared_from_this()] {
-            if (!self->waiting_) self->pump();
+            if (!self->waiting_) return self->pump();
+            if (self->late()) self->leave("too slow");  // its socket may never take another byte
         });
     }
 
@@ -160,6 +161,11 @@ private:
         title_sent_ = true;
         title_sent_at_ = current->at;
         return current->block;
+    }
+
+    bool late() {
+        std::lock_guard lock(shared_->log_mutex);
+        return !done_ && position_ < shared_->begin();
     }
 
     // The next bytes of the log into out_; false: none, or this listener is too late.
