@@ -10,6 +10,7 @@
 #include "outputs/file_queue.h"
 #include "outputs/file_writer.h"
 #include "sched/scheduler.h"
+#include "script/callback_list.h"
 #include "script/operator.h"
 
 namespace castile {
@@ -225,20 +226,11 @@ Value reopener(const SourcePtr& source) {
 }
 
 Value reopen_watcher(const SourcePtr& source) {
-    return Value::function([weak = std::weak_ptr(source)](std::span<const lang::CallArgument> arguments) {
-        Value function;
-        bool synchronous = false;
-        for (const lang::CallArgument& argument : arguments) {
-            if (argument.label == Name("synchronous")) synchronous = argument.value.as_bool();
-            else function = argument.value;
-        }
-        const script::Callback callback(function, synchronous, "on_reopen");
-        if (const auto output = file(weak)) output->on_reopen(callback);
-        return Value::unit().with_method("release", Value::function([callback](std::span<const lang::CallArgument>) {
-            callback.release();
-            return Value::unit();
-        }));
-    });
+    return script::watch_method(
+        [weak = std::weak_ptr(source)](const script::Callback& callback) {
+            if (const auto output = file(weak)) output->on_reopen(callback);
+        },
+        "on_reopen");
 }
 
 const script::RegisterOperator file_output{{

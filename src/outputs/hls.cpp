@@ -15,6 +15,7 @@
 #include "outputs/file_queue.h"
 #include "outputs/hls_writer.h"
 #include "sched/scheduler.h"
+#include "script/callback_list.h"
 #include "script/operator.h"
 #include "script/source_methods.h"
 
@@ -399,20 +400,11 @@ Value describe_streams(const SourcePtr& source) {
 }
 
 Value file_watcher(const SourcePtr& source) {
-    return Value::function([weak = std::weak_ptr(source)](std::span<const lang::CallArgument> arguments) {
-        Value function;
-        bool synchronous = false;
-        for (const lang::CallArgument& argument : arguments) {
-            if (argument.label == Name("synchronous")) synchronous = argument.value.as_bool();
-            else function = argument.value;
-        }
-        const script::Callback callback(function, synchronous, "on_file_change");
-        if (const auto output = hls(weak)) output->on_file_change(callback);
-        return Value::unit().with_method("release", Value::function([callback](std::span<const lang::CallArgument>) {
-            callback.release();
-            return Value::unit();
-        }));
-    });
+    return script::watch_method(
+        [weak = std::weak_ptr(source)](const script::Callback& callback) {
+            if (const auto output = hls(weak)) output->on_file_change(callback);
+        },
+        "on_file_change");
 }
 
 Value all_tags(const SourcePtr& source) {

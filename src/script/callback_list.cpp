@@ -2,8 +2,8 @@
 
 namespace castile::script {
 
-lang::Value watch_method(std::shared_ptr<CallbackList> list, std::string what) {
-    return lang::Value::function([list = std::move(list), what = std::move(what)](std::span<const lang::CallArgument> arguments) {
+lang::Value watch_method(std::function<void(const Callback&)> add, std::string what) {
+    return lang::Value::function([add = std::move(add), what](std::span<const lang::CallArgument> arguments) {
         static const Name label("synchronous");
         lang::Value function;
         bool synchronous = false;
@@ -12,12 +12,16 @@ lang::Value watch_method(std::shared_ptr<CallbackList> list, std::string what) {
             else function = argument.value;
         }
         const Callback callback(function, synchronous, what);
-        list->add(callback);
+        add(callback);
         return lang::Value::unit().with_method("release", lang::Value::function([callback](std::span<const lang::CallArgument>) {
             callback.release();
             return lang::Value::unit();
         }));
     }, what);
+}
+
+lang::Value watch_method(std::shared_ptr<CallbackList> list, std::string what) {
+    return watch_method([list = std::move(list)](const Callback& callback) { list->add(callback); }, std::move(what));
 }
 
 }  // namespace castile::script

@@ -1,6 +1,7 @@
 #pragma once
 // The watchers of an event that an object has beside those of every source: on_connect, on_error ...
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,7 +33,9 @@ private:
     std::vector<Callback> callbacks_;
 };
 
-/// The script's method that adds to `list`: `(?synchronous : bool, f) -> {release : () -> unit}`.
+/// The script's method `(?synchronous : bool, f) -> {release : () -> unit}` that hands f to `add`.
+lang::Value watch_method(std::function<void(const Callback&)> add, std::string what);
+/// The same, adding to `list`.
 lang::Value watch_method(std::shared_ptr<CallbackList> list, std::string what);
 
 }  // namespace castile::script
