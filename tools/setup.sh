@@ -59,14 +59,13 @@ build() {
         step "Configuring ($preset)"
         cmake --preset "$preset" >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "cmake failed; the whole output is in $log."; }
     fi
-    if ! ninja -C "build/$preset" -n "$@" 2>/dev/null | grep -q 'no work to do'; then
-        step "Building ($preset)${first_build:+; the first time takes some minutes}"
-        if [ -t 2 ]; then
-            ninja -C "build/$preset" "$@" >&2 || fail "the build failed: see the first error above."
-        else
-            ninja -C "build/$preset" "$@" >"$log" 2>&1 ||
-                { grep -m 20 -A 5 -E 'error|FAILED' "$log" >&2; fail "the build failed; the whole output is in $log."; }
-        fi
+    # Whether there is anything to build only ninja knows, after it looked for new files: it says so on a terminal.
+    if [ -n "$first_build" ]; then step "Building ($preset); the first time takes some minutes"; fi
+    if [ -t 2 ]; then
+        ninja -C "build/$preset" "$@" >&2 || fail "the build failed: see the first error above."
+    else
+        ninja -C "build/$preset" "$@" >"$log" 2>&1 ||
+            { grep -m 20 -A 5 -E 'error|FAILED' "$log" >&2; fail "the build failed; the whole output is in $log."; }
     fi
 }
 
