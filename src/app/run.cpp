@@ -156,6 +156,7 @@ int stream(const Options& options) {
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     logger().important("User script loaded in {:.2f} seconds.", took.count());
     malloc_trim(0);
+    scheduler.configure(scheduler_options());
     scheduler.start();
     start_clocks(scheduler);
     builtins::set_after_task([&] { start_clocks(scheduler); });

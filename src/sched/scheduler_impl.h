@@ -4,6 +4,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "base/log.h"
 #include "sched/blocking_pool.h"
 #include "sched/iso_queue.h"
+#include "sched/kernel_service.h"
 #include "sched/scheduler.h"
 
 namespace castile {
@@ -33,7 +35,15 @@ struct Worker {
     bool called = false;       ///< was woken by another worker and has not looked at the queues since
     Instant busy_since{};      ///< when it last looked at the queues
     Share share;               ///< isochronous part of its time
-    bool over_limit = false;
+    bool over_limit = false, over_reported = false;
+    Instant over_logged{};
+    std::int64_t runs = 0, late_runs = 0, demotions = 0;
+    Duration clock_time{}, handler_time{};
+
+    pid_t id = 0;                                 ///< gettid, once it runs
+    std::unique_ptr<KernelThread> kernel;         ///< given before it works
+    LatenessCounter lateness;                     ///< written by the worker only
+    double share_now = 0;                         ///< the worker only: `share` when it last looked
 };
 
 /// The worker that this thread is, or null.
@@ -53,9 +63,16 @@ struct Scheduler::Impl {
     Impl(SchedulerOptions options, TimeSource& time);
     ~Impl();
 
+    void serve_workers();                                     ///< Makes their threads and asks the kernel for them.
+    KernelThread::Limits kernel_limits() const noexcept { return {.limit = options.iso_cpu, .period = options.iso_period}; }
+
     // Workers (worker.cpp)
     void work(detail::Worker& me) noexcept;
     bool run_iso(Lock& lock, detail::Worker& me, Instant now);
+    void note_limit(detail::Worker& me, double share, Instant now);
+    void note_demotion(detail::IsoEntry& entry, detail::Worker* me, Instant now);
+    void note_pause(Instant now);                            ///< Looks whether the whole process stood still.
+    void tell_pause(Duration away, Instant now);
     void run_entry(Lock& lock, detail::Worker* me, detail::IsoEntry& entry, Instant now);
     bool run_handlers(Lock& lock, Duration budget);          ///< Ready ones; true when it ran any.
     bool run_timer(Lock& lock, Instant now);
@@ -70,7 +87,7 @@ struct Scheduler::Impl {
     void enqueue(detail::IsoEntry& entry);
     detail::IsoQueue& queue_of(const detail::IsoEntry& entry) noexcept { return entry.normal ? normal : iso; }
 
-    const SchedulerOptions options;
+    SchedulerOptions options;  ///< constant once started
     TimeSource& time;
     boost::asio::io_context io;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard;
@@ -93,8 +110,19 @@ struct Scheduler::Impl {
     detail::Worker* keeper = nullptr;
     Instant keeper_until{};
     unsigned called = 0;                       ///< workers on their way
+    std::size_t working = 0;                   ///< workers that have begun
     Instant overload_logged{};
+    Instant last_look{};                       ///< when a worker last looked at the queues
+    Instant cpu_sampled{}, pause_logged{};
+    Duration cpu_used{};                       ///< of the process, when sampled
+    std::int64_t pauses = 0;
+    Duration paused{};
+    std::vector<KernelService> kernel;
+    std::string kernel_description = "none";
     bool started = false, stopping = false;
+
+    std::atomic<std::int64_t> next_due = Instant::max().time_since_epoch().count();  ///< of the isochronous queue; a copy for running tasks
+    void publish_due() noexcept { next_due.store(iso.earliest().time_since_epoch().count(), std::memory_order_relaxed); }
 };
 
 }  // namespace castile

@@ -132,20 +132,57 @@ TEST(Simulated, AThrowingHandlerStopsNothing) {
     EXPECT_TRUE(after);
 }
 
-TEST(IsoQueue, OverloadHitsTheLowerPriorityFirst) {
+detail::IsoEntry entry(std::string name, Instant deadline, int priority = 0, Duration slack = {}) {
+    detail::IsoEntry made;
+    made.task = std::make_shared<Task>(std::move(name), [](Instant) { return Instant::max(); }, priority, slack);
+    made.deadline = deadline;
+    return made;
+}
+
+TEST(IsoQueue, OfThoseThatAreDueTheHigherPriorityGoesFirst) {
     detail::IsoQueue queue;
     const Instant start{1h};
-    detail::IsoEntry low, high;
-    low.task = std::make_shared<Task>("low", [](Instant) { return Instant::max(); }, 0);
-    high.task = std::make_shared<Task>("high", [](Instant) { return Instant::max(); }, 1);
-    low.deadline = start;
-    high.deadline = start + 10ms;
+    detail::IsoEntry low = entry("low", start, -1), high = entry("high", start + 10ms, 3), other = entry("other", start + 20ms, 3);
     queue.push(&low);
+    queue.push(&other);
     queue.push(&high);
-    EXPECT_EQ(queue.pop(start + 50ms, 100ms), &low);  // on time: by deadline
+    EXPECT_EQ(queue.pop(start + 5ms), &low);  // the others are not due
     queue.push(&low);
-    EXPECT_EQ(queue.pop(start + 200ms, 100ms), &high);
-    EXPECT_EQ(queue.pop(start + 200ms, 100ms), &low);
+    EXPECT_EQ(queue.pop(start + 30ms), &high);
+    EXPECT_EQ(queue.pop(start + 30ms), &other);
+    EXPECT_EQ(queue.pop(start + 30ms), &low);
+    EXPECT_EQ(queue.pop(start + 30ms), nullptr);
+}
+
+TEST(IsoQueue, BeforeItIsDueATaskGoesToTheWorkerThatRanItLast) {
+    detail::IsoQueue queue;
+    const Instant start{1h};
+    const auto* me = reinterpret_cast<const detail::Worker*>(&queue);  // only compared
+    detail::IsoEntry first = entry("first", start + 10ms, 0, 50ms), mine = entry("mine", start + 20ms, 0, 50ms), far = entry("far", start + 200ms, 0, 50ms);
+    mine.last_worker = far.last_worker = me;
+    for (auto* e : {&first, &mine, &far}) queue.push(e);
+    EXPECT_EQ(queue.pop(start, me), &mine);
+    EXPECT_EQ(queue.pop(start, me), &first);  // "far" is not worth running yet
+    queue.push(&first);
+    queue.push(&mine);
+    EXPECT_EQ(queue.pop(start + 15ms, me), &first);  // it is due
+}
+
+TEST(Lateness, CountsInBucketsAndGivesQuantiles) {
+    LatenessCounter counter;
+    for (int i = 0; i < 98; ++i) counter.add(-5ms);
+    counter.add(3ms);
+    counter.add(10s);
+    const Lateness read = counter.read();
+    EXPECT_EQ(read.total(), 100);
+    EXPECT_EQ(read.counts[0], 98);
+    EXPECT_EQ(read.counts[2], 1);
+    EXPECT_EQ(read.counts.back(), 1);
+    EXPECT_DOUBLE_EQ(read.sum, 10.003);
+    EXPECT_EQ(read.quantile(0.5), 0.001);
+    EXPECT_EQ(read.quantile(0.99), 0.005);
+    EXPECT_TRUE(std::isinf(read.quantile(1)));
+    EXPECT_EQ(Lateness{}.quantile(0.5), 0);
 }
 
 TEST(Share, DecaysAndTheLimitHasHysteresis) {
@@ -158,6 +195,8 @@ TEST(Share, DecaysAndTheLimitHasHysteresis) {
     EXPECT_FALSE(detail::over_limit(true, 0.62, 0.70));
     EXPECT_FALSE(detail::over_limit(false, 0.65, 0.70));
     EXPECT_NEAR(share.at(now + 5s, 5s), 0.8 * std::exp(-1), 0.01);
+    EXPECT_FALSE(detail::over_limit(false, 1., 1.));  // 100 %: no limit
+    EXPECT_TRUE(detail::over_limit(false, 0., 0.));   // 0: always normal
 }
 
 TEST(Workers, RunTasksHandlersTimersAndBlockingJobs) {

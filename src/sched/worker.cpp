@@ -1,11 +1,13 @@
 // The workers: who runs what next, and who waits for what.
 
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "sched/scheduler_impl.h"
 
@@ -20,8 +22,18 @@ namespace {
 
 constexpr Duration watch_time = 20ms;      // an awake worker that has not looked at the queues for so long is stuck
 constexpr Duration keeper_grace = 10ms;    // a keeper this late is stuck in a handler
-constexpr Duration overload = 100ms;       // from here on priorities go before deadlines
+constexpr Duration too_slow = 1s;          // a wait that is told
+constexpr Duration pause_time = 1s;        // a process that did not run for so long was stopped
 constexpr Duration handler_budget = 500us; // for normal handlers between two isochronous runs
+
+constexpr Duration cpu_sample_time = 200ms;
+constexpr Duration report_time = 10s;      // between two lines about the same worker or task
+
+Duration process_cpu_time() noexcept {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
 
 thread_local Worker* current_worker = nullptr;
 thread_local const IsoTask* current_task = nullptr;
@@ -69,25 +81,60 @@ bool Scheduler::on_worker() noexcept { return current_worker != nullptr; }
 void Scheduler::Impl::work(Worker& me) noexcept {
     current_worker = &me;
     Lock lock(queues_mutex);
+    ++working;
+    stopped_running.notify_all();
+    Instant awake_since = time.now();
     while (!stopping) {
         const Instant now = time.now();
         me.busy_since = now;
+        me.kernel->account(now - awake_since, now);
+        awake_since = now;
+        note_pause(now);
         if (me.called) {
             me.called = false;
             --called;
         }
         if (run_iso(lock, me, now)) continue;
-        if (run_handlers(lock, options.slice)) continue;
-        if (!stopping) idle(lock, me);
+        const bool ran = run_handlers(lock, options.slice);
+        const Instant end = time.now();
+        me.handler_time += end - now;
+        if (ran || stopping) continue;
+        me.kernel->account(end - now, end);
+        idle(lock, me);
+        awake_since = time.now();
     }
     current_worker = nullptr;
+}
+
+// All workers were away although there was work, and used no processor: the process was stopped, or the machine slept.
+void Scheduler::Impl::note_pause(Instant now) {
+    const Instant last = std::exchange(last_look, now);
+    const Duration gap = now - last;
+    if (gap < pause_time && now - cpu_sampled < cpu_sample_time) return;
+    const Duration before = std::exchange(cpu_used, process_cpu_time());
+    cpu_sampled = now;
+    if (gap < pause_time || last == Instant{} || cpu_used - before > gap / 2) return;
+    const Duration away = now - std::max(last, earliest());
+    if (away < pause_time) return;
+    tell_pause(away, now);
+    for (const auto& [task, entry] : entries)
+        if (entry->task) entry->task->process_paused(away);
+}
+
+void Scheduler::Impl::tell_pause(Duration away, Instant now) {
+    if (now - pause_logged < pause_time && pauses > 0) return;  // the same one, seen by another thread
+    pause_logged = now;
+    ++pauses;
+    paused += away;
+    log_line(LogLevel::severe, "scheduler",
+             fmt::format("The process did not run for {:.2f} seconds: it was stopped, or the machine was.", std::chrono::duration<double>(away).count()));
 }
 
 // One isochronous run and some handlers, or false when nothing is due. Under the limit isochronous entries come first and
 // handlers get a short turn; above it, both get turns of the same length.
 bool Scheduler::Impl::run_iso(Lock& lock, Worker& me, Instant now) {
-    const double share = me.share.at(now, options.iso_period);
-    me.over_limit = detail::over_limit(me.over_limit, share, options.iso_cpu);
+    me.share_now = me.share.at(now, options.iso_period);
+    note_limit(me, me.share_now, now);
     const auto runnable = [now](const IsoQueue& queue) {
         const IsoEntry* top = queue.top();
         return top && top->deadline != Instant::max() && top->deadline - top->task->slack() <= now;
@@ -96,25 +143,76 @@ bool Scheduler::Impl::run_iso(Lock& lock, Worker& me, Instant now) {
     const bool fair = me.over_limit || !queue;
     if (fair && normal.earliest() <= now && (!queue || normal.earliest() < iso.earliest())) queue = &normal;
     if (!queue) return false;
-    IsoEntry& entry = *queue->pop(now, overload);
-    if (now - entry.deadline > 10 * overload && now - overload_logged > 10s) {
+    IsoEntry& entry = *queue->pop(now, &me);
+    publish_due();
+    const Duration late = now - entry.deadline;
+    ++me.runs;
+    if (late >= 1ms) ++me.late_runs;
+    me.lateness.add(late);
+    if (late > too_slow && now - overload_logged > 10s) {
         overload_logged = now;
         log_line(LogLevel::info, "scheduler",
-                 fmt::format("The machine is too slow: {} waited {:.2f} s.", entry.task->name(),
-                             std::chrono::duration<double>(now - entry.deadline).count()));
+                 fmt::format("The machine is too slow: {} waited {:.2f} s.", entry.task->name(), std::chrono::duration<double>(late).count()));
     }
     // Others are due: one worker more. When this one is busy already, it shares also what is not due yet.
-    if (iso.earliest() <= now || normal.earliest() <= now || (share > options.iso_cpu / 2 && runnable(iso))) wake_parked();
+    if (iso.earliest() <= now || normal.earliest() <= now || (me.share_now > options.iso_cpu / 2 && runnable(iso))) wake_parked();
     else if (!parked.empty() && (watch < now + watch_time / 2 || watch == Instant::max())) set_watch(now + watch_time);
     run_entry(lock, &me, entry, now);
-    me.busy_since = time.now();
-    run_handlers(lock, fair ? std::max<Duration>(me.busy_since - now, 1ms) : handler_budget);
+    const Instant end = time.now();
+    me.busy_since = end;
+    me.clock_time += end - now;
+    run_handlers(lock, fair ? std::max<Duration>(end - now, 1ms) : handler_budget);
+    me.handler_time += time.now() - end;
     return true;
+}
+
+// A change is told at most every ten seconds; a state that comes and goes in between is not.
+void Scheduler::Impl::note_limit(Worker& me, double share, Instant now) {
+    const bool over = detail::over_limit(me.over_limit, share, options.iso_cpu);
+    if (over && !me.over_limit) ++me.demotions;
+    me.over_limit = over;
+    if (over == me.over_reported || options.iso_cpu <= 0. || now - me.over_logged < report_time) return;
+    me.over_reported = over;
+    me.over_logged = now;
+    log_line(LogLevel::important, "scheduler",
+             over ? fmt::format("Clocks use more than {:.0f} % of worker {}: they queue with normal work.", 100 * options.iso_cpu, me.index)
+                  : fmt::format("Clocks of worker {} are isochronous again.", me.index));
+}
+
+// A task whose own share is above the limit queues as normal work by itself. So does one that is most of what brings its
+// worker above it: the others then stay as they are.
+void Scheduler::Impl::note_demotion(IsoEntry& entry, Worker* me, Instant now) {
+    const double limit = options.iso_cpu, share = entry.share.at(now, options.iso_period);
+    if (entry.demoted) {
+        if (!detail::over_limit(true, share, entry.limit)) {
+            entry.demoted = false;
+            if (entry.reported && now - entry.logged >= report_time) {
+                entry.reported = false;
+                entry.logged = now;
+                log_line(LogLevel::important, "scheduler", fmt::format("{} is isochronous again.", entry.task->name()));
+            }
+        }
+        return;
+    }
+    if (limit <= 0. || limit >= 1.) return;
+    if (share > limit) entry.limit = limit;
+    else if (me && share > limit / 2 && me->share.at(now, options.iso_period) > limit) entry.limit = limit / 2;
+    else return;
+    entry.demoted = true;
+    ++entry.demotions;
+    if (me) me->share.subtract(share);
+    if (entry.reported || now - entry.logged < report_time) return;
+    entry.reported = true;
+    entry.logged = now;
+    log_line(LogLevel::important, "scheduler",
+             fmt::format("{} uses {:.0f} % of a worker, more than is its part: it queues with normal work.", entry.task->name(), 100 * share));
 }
 
 void Scheduler::Impl::run_entry(Lock& lock, Worker* me, IsoEntry& entry, Instant now) {
     entry.running = true;
-    const std::shared_ptr<IsoTask> task = entry.task;  // released after the lock, should it be the last
+    entry.last_worker = me;
+    const bool was_normal = entry.normal;
+    std::shared_ptr<IsoTask> task = entry.task;  // released outside the lock, should it be the last
     lock.unlock();
     current_task = task.get();
     const Instant next = task->run(now);
@@ -122,27 +220,24 @@ void Scheduler::Impl::run_entry(Lock& lock, Worker* me, IsoEntry& entry, Instant
     const Instant end = time.now();
     lock.lock();
     entry.running = false;
-    if (me) me->share.add(end - now, end, options.iso_period);
+    if (me && !was_normal) me->share.add(end - now, end, options.iso_period);
     if (entry.removed || stopping) {
         entry.task.reset();
         entries.erase(task.get());
         stopped_running.notify_all();
         lock.unlock();
-        const_cast<std::shared_ptr<IsoTask>&>(task).reset();
+        task.reset();
         lock.lock();
         return;
     }
-    entry.deadline = std::min(next, entry.rerun);
+    // What is still late goes behind those that are due: its slice is used.
+    entry.deadline = std::min(std::max(next, end), entry.rerun);
     entry.rerun = Instant::max();
     entry.share.add(end - now, end, options.iso_period);
-    const bool alone_over = detail::over_limit(entry.normal, entry.share.at(end, options.iso_period), options.iso_cpu);
-    const bool normal_now = alone_over || !task->isochronous();
-    if (normal_now != entry.normal && task->isochronous())
-        log_line(LogLevel::info, "scheduler",
-                 normal_now ? fmt::format("{} uses more than {:.0f} % of a worker: it queues with normal work.", task->name(), 100 * options.iso_cpu)
-                            : fmt::format("{} is isochronous again.", task->name()));
-    entry.normal = normal_now;
+    note_demotion(entry, me, end);
+    entry.normal = entry.demoted || !task->isochronous() || options.iso_cpu <= 0.;
     queue_of(entry).push(&entry);
+    publish_due();
     deadline_moved(entry.deadline);
 }
 
