@@ -60,10 +60,7 @@ std::mt19937_64& generator() {
 double truncated(const BuiltinArgs& a) {
     double scale = std::pow(10., static_cast<double>(a[0].as_int())), x = a[2].as_float() * scale;
     const std::string& mode = a[1].as_string();
-    if (mode == "floor") return std::floor(x) / scale;
-    if (mode == "ceil") return std::ceil(x) / scale;
-    if (mode == "round") return std::round(x) / scale;
-    return std::trunc(x) / scale;
+    return (mode == "floor" ? std::floor(x) : mode == "ceil" ? std::ceil(x) : std::round(x)) / scale;
 }
 
 const Definitions operators("Math", {
@@ -141,11 +138,11 @@ const Definitions functions("Math", {
     {"float_of_int", "An integer as a float.", {pos("int")}, "float", [](const BuiltinArgs& a) { return number(a[0].as_float()); }},
     {"float.is_nan", "Is it not a number?", {pos("float")}, "bool", [](const BuiltinArgs& a) { return boolean(std::isnan(a[0].as_float())); }},
     {"float.is_infinite", "Is it infinite?", {pos("float")}, "bool", [](const BuiltinArgs& a) { return boolean(std::isinf(a[0].as_float())); }},
-    {"float.truncate", "Drop the decimals after some digits.",
-     {opt("digits", "int", "0", "Decimals to keep."), opt("mode", "string", "\"truncate\"", "One of \"truncate\", \"floor\", \"ceil\", \"round\"."), pos("float")},
+    {"float.truncate", "A number with some decimals.",
+     {opt("digits", "int", "0", "Decimals to keep."), opt("mode", "string", "\"default\"", "\"floor\" (down), \"ceil\" (up) or \"default\" (to the nearest)."), pos("float")},
      "float", [](const BuiltinArgs& a) { return number(truncated(a)); }},
-    {"min", "The lesser of two values.", {pos("'a"), pos("'a")}, "'a where 'a is an orderable type", [](const BuiltinArgs& a) { return lang::compare(a[0], a[1]) <= 0 ? a[0] : a[1]; }},
-    {"max", "The greater of two values.", {pos("'a"), pos("'a")}, "'a where 'a is an orderable type", [](const BuiltinArgs& a) { return lang::compare(a[0], a[1]) >= 0 ? a[0] : a[1]; }},
+    {"min", "The lesser of two values.", {pos("'a"), pos("'a")}, "'a where 'a is an orderable type", [](const BuiltinArgs& a) { return !unordered(a) && lang::compare(a[0], a[1]) <= 0 ? a[0] : a[1]; }},
+    {"max", "The greater of two values.", {pos("'a"), pos("'a")}, "'a where 'a is an orderable type", [](const BuiltinArgs& a) { return !unordered(a) && lang::compare(a[0], a[1]) >= 0 ? a[0] : a[1]; }},
     {"random.float", "A random number.", {opt("min", "float", "-1000000.", "Least."), opt("max", "float", "1000000.", "Greatest.")}, "float", [](const BuiltinArgs& a) {
         double low = a[0].as_float(), high = a[1].as_float();
         return number(low >= high ? low : std::uniform_real_distribution(low, high)(generator())); }},

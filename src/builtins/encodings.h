@@ -12,6 +12,8 @@ namespace castile::builtins {
 std::string unescape(std::string_view text);   ///< \n, \xHH, \uHHHH, \ddd (octal)
 std::string base64_encode(std::string_view data);
 std::optional<std::string> base64_decode(std::string_view text);
+/// Nothing when an encoding is unknown or the text does not fit.
+std::optional<std::string> recode(std::string_view text, const std::string& from, const std::string& to);
 std::string md5(std::string_view data);        ///< in hexadecimal
 std::string url_encode(std::string_view text, bool plus);
 std::string url_decode(std::string_view text, bool plus);

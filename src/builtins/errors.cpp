@@ -60,7 +60,7 @@ const Definitions definitions("Programming", {
 #define CASTILE_ERROR(name) {"error." name, "An error of kind " name ".", "error", [] { return lang::error_value(name, ""); }}
 const Constants kinds("Programming", {
     CASTILE_ERROR("assertion"), CASTILE_ERROR("clock"), CASTILE_ERROR("eval"), CASTILE_ERROR("failure"), CASTILE_ERROR("file"), CASTILE_ERROR("file.cross_device"),
-    CASTILE_ERROR("http"), CASTILE_ERROR("invalid"), CASTILE_ERROR("json"), CASTILE_ERROR("not_found"), CASTILE_ERROR("output"), CASTILE_ERROR("socket"),
+    CASTILE_ERROR("http"), CASTILE_ERROR("invalid"), CASTILE_ERROR("json"), CASTILE_ERROR("not_found"), CASTILE_ERROR("output"), CASTILE_ERROR("socket"), CASTILE_ERROR("sqlite"),
     CASTILE_ERROR("string"), CASTILE_ERROR("xml"), CASTILE_ERROR("yaml"), CASTILE_ERROR("stack_overflow"),
 });
 #undef CASTILE_ERROR

@@ -98,31 +98,11 @@ std::string html_escape(const std::string& s) {
     return out;
 }
 
-/// Replaces each $(label) by the metadata of that label.
-std::string interpolated(const std::string& pattern, const Value& metadata) {
-    std::string out;
-    for (std::size_t i = 0; i < pattern.size();) {
-        std::size_t start = pattern.find("$(", i), end = start == pattern.npos ? start : pattern.find(')', start);
-        if (end == pattern.npos) return out + pattern.substr(i);
-        out += pattern.substr(i, start - i);
-        std::string label = pattern.substr(start + 2, end - start - 2);
-        for (const Value& e : metadata.elements()) {
-            if (e.elements()[0].as_string() != label) continue;
-            out += e.elements()[1].as_string();
-            break;
-        }
-        i = end + 1;
-    }
-    return out;
-}
-
 const BuiltinParam encoding = opt("encoding", "string?", "null", "\"utf8\" or \"ascii\"; null: whichever fits.");
 constexpr const char* character_test = "((encoding : string, string) -> bool)?";
 constexpr const char* character_map = "((encoding : string, string) -> string)?";
 
 const Definitions definitions("String", {
-    {"%", "A pattern with each $(label) replaced by its metadata.", {pos("string", "Pattern."), pos("[string * string]", "Metadata.")}, "string", [](const BuiltinArgs& a) {
-        return text(interpolated(a[0].as_string(), a[1])); }},
     {"string.escape", "Escape special characters, as in JSON.",
      {opt("special_char", character_test, "null", "Should a character be escaped?"), opt("escape_char", character_map, "null", "How a character is escaped."), encoding, pos("string")},
      "string", [](const BuiltinArgs& a) { return text(escape(a)); }},

@@ -121,10 +121,24 @@ void wait_for_shutdown() {
     life().shutdown_asked.wait(lock, [] { return life().asked; });
 }
 
+void when_started(Value function) {
+    {
+        std::lock_guard lock(life().lifecycle_mutex);
+        if (!life().started) {
+            life().on_start.push_back(std::move(function));
+            return;
+        }
+    }
+    run_task(function);
+}
+
+void at_shutdown(Value function) { add(&Lifecycle::on_shutdown, function); }
+
 void run_start_callbacks() {
     std::vector<Value> callbacks;
     {
         std::lock_guard lock(life().lifecycle_mutex);
+        life().started = true;
         callbacks = std::exchange(life().on_start, {});
     }
     run_all(std::move(callbacks));

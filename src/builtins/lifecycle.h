@@ -18,6 +18,8 @@ bool restart_requested() noexcept;
 void wait_for_shutdown();                         ///< returns when it is requested
 void run_start_callbacks();
 void run_shutdown_callbacks();                    ///< on_shutdown, then on_cleanup; errors are logged
+void when_started(lang::Value function);          ///< calls it once everything is started; at once when it is
+void at_shutdown(lang::Value function);           ///< as on_shutdown
 /// Calls a script's function as the border of a task: errors go to the script's thread.on_error handlers, else to the log.
 bool run_task(const lang::Value& function) noexcept;
 

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <random>
 
+#include "base/settings.h"
 #include "builtins/define.h"
+#include "builtins/numbers.h"
 #include "builtins/utf8.h"
 #include "lang/text.h"
 
@@ -17,10 +22,13 @@ namespace castile::builtins {
 
 namespace {
 
+Setting<std::string> default_encoding{"string.default_encoding", "utf8", "How `string.length`, `string.chars` and `string.sub` split strings: \"utf8\" or \"ascii\"."};
+Setting<int> longest_printable{"string.max_printable_length", 4096, "Strings longer than this (in bytes) are binary data for `string(print_binary=false, s)`."};
+
 bool is_utf8(const Value& encoding) {
-    if (encoding.is_null()) return true;
-    if (encoding.as_string() == "utf8") return true;
-    if (encoding.as_string() == "ascii") return false;
+    const std::string name = encoding.is_null() ? default_encoding.get() : encoding.as_string();
+    if (name == "utf8") return true;
+    if (name == "ascii") return false;
     raise("invalid", "The encoding should be \"utf8\" or \"ascii\".");
 }
 
@@ -62,51 +70,19 @@ std::string padded(std::string s, std::int64_t width) {
     return s;
 }
 
-/// Integers as scripts write them: -12, 0x1F, 0o17, 0b101, 1_000.
-std::optional<std::int64_t> parse_int(std::string_view s) {
-    bool negative = s.starts_with('-');
-    if (negative || s.starts_with('+')) s.remove_prefix(1);
-    int base = 10;
-    if (s.size() > 2 && s[0] == '0') {
-        char c = static_cast<char>(s[1] | 32);
-        base = c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 10;
-        if (base != 10) s.remove_prefix(2);
-    }
-    std::string digits;
-    for (char c : s)
-        if (c != '_') digits += c;
-    std::uint64_t u = 0;
-    auto [p, e] = std::from_chars(digits.data(), digits.data() + digits.size(), u, base);
-    if (e != std::errc() || p != digits.data() + digits.size() || s.starts_with('_')) return std::nullopt;
-    return static_cast<std::int64_t>(negative ? 0 - u : u);
-}
-
-std::optional<double> parse_float(std::string_view s) {
-    std::string low = cased(std::string(s), true);
-    bool negative = low.starts_with('-');
-    std::string_view body(low);
-    if (negative || body.starts_with('+')) body.remove_prefix(1);
-    double d = 0;
-    if (body == "infinity" || body == "inf") d = HUGE_VAL;
-    else if (body == "nan") d = NAN;
-    else {
-        auto [p, e] = std::from_chars(body.data(), body.data() + body.size(), d);
-        if (e != std::errc() || p != body.data() + body.size()) return std::nullopt;
-    }
-    return negative ? -d : d;
-}
-
 Value converted(std::optional<Value> value, const Value& otherwise, const char* function) {
     if (value) return *value;
     if (otherwise.is_null()) raise("failure", function);
     return otherwise;
 }
 
+bool is_binary(const std::string& s) { return s.size() > static_cast<std::size_t>(std::max(longest_printable.get(), 0)) || !lang::valid_utf8(s); }
+
 Value to_text(const Value& v, bool fields, bool binary) {
     Value bare = v.without_methods();
     const Value& shown = fields || bare.is_unit() ? v : bare;
     if (shown.kind() == Value::Kind::string && shown.own_methods().empty())
-        return binary || lang::valid_utf8(shown.as_string()) ? text(shown.as_string()) : text("<string>");
+        return binary || !is_binary(shown.as_string()) ? text(shown.as_string()) : text("<string>");
     return text(lang::to_string(shown));
 }
 
@@ -189,6 +165,8 @@ const Definitions basics("String", {
         return text(std::string(static_cast<std::size_t>(a[1].as_int()), static_cast<char>(a[0].as_int()))); }},
     {"string.spaces", "Spaces.", {pos("int", "How many.")}, "string", [](const BuiltinArgs& a) {
         return text(std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(a[0].as_int(), 0, 1 << 30)), ' ')); }},
+    {"string.flags.binary", "Is a string binary data? A variable of its own: writing to it has no effect on the string.", {pos("string")}, "(() -> bool).{set : (bool) -> unit}",
+     [](const BuiltinArgs& a) { return Value::reference(boolean(is_binary(a[0].as_string()))); }},
     {"string.null_terminated", "With a zero byte at the end.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(a[0].as_string() + '\0'); }},
     {"string.id", "A name that no other call gives.", {opt("category", "string", "\"\"", "Kind of name."), pos("string", "Wanted name.")}, "string", [](const BuiltinArgs& a) {
         return text(unique_id(a[1].as_string())); }},
@@ -202,8 +180,6 @@ const Definitions conversions("String", {
         return converted(i ? std::optional(integer(*i)) : std::nullopt, a[1], "int_of_string"); }},
     {"float_of_string", "A string as a number.", {pos("string"), opt("default", "float?", "null", "Value when it is none.")}, "float", [](const BuiltinArgs& a) {
         auto d = parse_float(a[0].as_string());
-        if (!d)
-            if (auto i = parse_int(a[0].as_string())) d = static_cast<double>(*i);
         return converted(d ? std::optional(number(*d)) : std::nullopt, a[1], "float_of_string"); }},
     {"bool_of_string", "\"true\" or \"false\" as a boolean.", {pos("string"), opt("default", "bool?", "null", "Value when it is neither.")}, "bool", [](const BuiltinArgs& a) {
         const std::string& s = a[0].as_string();
@@ -296,5 +272,48 @@ const Definitions random_character("String", {
 });
 
 }  // namespace
+
+std::optional<std::int64_t> parse_int(std::string_view s) {
+    bool negative = s.starts_with('-');
+    if (negative || s.starts_with('+')) s.remove_prefix(1);
+    int base = 10;
+    if (s.size() > 2 && s[0] == '0') {
+        const char c = static_cast<char>(s[1] | 32);
+        base = c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 10;
+        if (base != 10 || c == 'u') s.remove_prefix(2);
+    }
+    std::string digits;
+    for (char c : s)
+        if (c != '_') digits += c;
+    std::uint64_t u = 0;
+    auto [p, e] = std::from_chars(digits.data(), digits.data() + digits.size(), u, base);
+    if (e != std::errc() || p != digits.data() + digits.size() || s.starts_with('_')) return std::nullopt;
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    if (base == 10 && u > most + negative) return std::nullopt;   // other bases wrap around
+    return static_cast<std::int64_t>(negative ? 0 - u : u);
+}
+
+std::optional<double> parse_float(std::string_view s) {
+    std::string low;
+    for (char c : cased(std::string(s), true))
+        if (c != '_') low += c;
+    std::string_view body(low);
+    const bool negative = body.starts_with('-');
+    if (negative || body.starts_with('+')) body.remove_prefix(1);
+    if (body == "infinity" || body == "inf") return negative ? -HUGE_VAL : HUGE_VAL;
+    if (body == "nan") return NAN;
+    auto format = std::chars_format::general;
+    if (body.starts_with("0x")) {
+        body.remove_prefix(2);
+        format = std::chars_format::hex;
+    }
+    if (body.find_first_not_of("0123456789abcdef.p+-") != body.npos || s.starts_with('_')) return std::nullopt;
+    double d = 0;
+    auto [p, e] = std::from_chars(body.data(), body.data() + body.size(), d, format);
+    if (e == std::errc::result_out_of_range) d = std::strtod(low.c_str(), nullptr);   // infinite, or nearly nothing
+    else if (e != std::errc()) return std::nullopt;
+    if (p != body.data() + body.size()) return std::nullopt;
+    return e == std::errc() && negative ? -d : d;
+}
 
 }  // namespace castile::builtins

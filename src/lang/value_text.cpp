@@ -105,7 +105,7 @@ bool valid_utf8(std::string_view s) noexcept {
 
 std::string float_text(double d) {
     if (std::isnan(d)) return "nan";
-    if (std::isinf(d)) return d < 0 ? "-infinity" : "infinity";
+    if (std::isinf(d)) return d < 0 ? "-inf" : "inf";
     std::string s = fmt::format("{:.12g}", d);
     if (s.find_first_not_of("-0123456789") == std::string::npos) s += ".0";
     return s;
