@@ -10,7 +10,8 @@ namespace {
 MediaSpec make(Parameters& p) {
     const int channels = p.channels();
     const int rate = p.samplerate();
-    const int size = p.integer_of("samplesize", {8, 16, 24, 32}).value_or(16);
+    const int size = p.integer("samplesize").value_or(16);
+    if (size != 8 && size != 16 && size != 24 && size != 32) refuse_at(p.where(), "invalid sample size");  // scripts compare these words
     const std::string samples = size == 8 ? "u8" : fmt::format("s{}le", size);
     const bool header = p.boolean("header").value_or(true);
     MediaSpec spec = audio_spec("wav", header ? "wav" : samples, "pcm_" + samples, channels, rate);

@@ -18,16 +18,22 @@ std::string brief(const Type* type) {
 
 }  // namespace
 
+Type* check(Arena& arena, TypeEnvironment& environment, Term* term, std::vector<Diagnostic>& warnings, CheckRole role) {
+    return Checker(arena, environment.impl(), role, warnings).run(term);
+}
+
 CheckResult check(Arena& arena, TypeEnvironment& environment, Term* term, CheckRole role) {
-    Checker checker(arena, environment.impl(), role);
     CheckResult result;
-    result.type = checker.run(term);
-    result.warnings = checker.take_warnings();
+    result.type = check(arena, environment, term, result.warnings, role);
     return result;
 }
 
 Type* Checker::run(Term* term) {
     pool_.start_program();
+    const auto in_order = [this] {
+        std::stable_sort(warnings_.begin() + static_cast<std::ptrdiff_t>(first_warning_), warnings_.end(),
+                         [](const Diagnostic& a, const Diagnostic& b) { return a.span.file == b.span.file && a.span.begin < b.span.begin; });
+    };
     try {
         Type* type = infer_block(term, true);
         for (const TypeNode* node : top_) tell_unused(*node);
@@ -35,13 +41,14 @@ Type* Checker::run(Term* term) {
             node->tell_unused = false;
             node->library = node->library || role_ == CheckRole::library;
         }
-        std::stable_sort(warnings_.begin(), warnings_.end(),
-                         [](const Diagnostic& a, const Diagnostic& b) { return a.span.file == b.span.file && a.span.begin < b.span.begin; });
+        in_order();
         return type;
     } catch (const TypeTooComplex& error) {
+        in_order();
         roll_back();
         fail(5, term->span, error.what());
     } catch (...) {
+        in_order();
         roll_back();
         throw;
     }
@@ -96,12 +103,15 @@ void Checker::use(TypeNode* node, Span span) {
     }
 }
 
+/// Warning 6, for arguments and local variables too: what follows in their scope may mean the library's variable.
+void Checker::tell_override(Name name, Span span) {
+    if (!warns() || name.view().starts_with('_') || locals_.contains(name)) return;
+    const auto at = env_.globals.find(name);
+    if (at != env_.globals.end() && at->second->library) warn(6, span, "Top-level variable " + name.str() + " is overridden!");
+}
+
 void Checker::bind(Name name, TypeNode* node, bool top) {
-    if (top && warns() && !name.view().starts_with('_')) {
-        const auto at = env_.globals.find(name);
-        if (at != env_.globals.end() && at->second->library)
-            warn(6, node->span, "Top-level variable " + name.str() + " is overridden!");
-    }
+    tell_override(name, node->span);
     if (top) {
         TypeNode*& slot = env_.globals[name];
         changes_.push_back({nullptr, name, slot});
@@ -138,9 +148,8 @@ void Checker::leave(std::size_t mark) {
 }
 
 void Checker::tell_unused(const TypeNode& node) {
-    if (node.used || !node.tell_unused || !warns() || node.name.view().starts_with('_')) return;
+    if (node.used || !node.tell_unused || !warns() || node.name.view().starts_with("_0_")) return;
     const Type* type = without_methods(node.own.type);
-    if (is_unit(type) && deref(node.own.type) == type) return;
     if (node.is_let && (is_unit(type) || type->kind == TypeKind::variable)) return;
     if (node.at_top && type->kind == TypeKind::arrow) return;
     warn(4, node.span, "Unused variable " + node.name.str());

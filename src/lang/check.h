@@ -54,6 +54,8 @@ enum class CheckRole : std::uint8_t { script, library };
 /// Types `term` in `environment`; its top-level definitions are added to the environment. Throws ScriptError (4, 5, 6, ...), and the
 /// environment is then as it was. Terms, hence `arena`, must live as long as the environment: %argsof reads the defaults of functions.
 CheckResult check(Arena& arena, TypeEnvironment& environment, Term* term, CheckRole role = CheckRole::script);
+/// The same; `warnings` gets what was found before an error, too. Returns the type of the whole term.
+Type* check(Arena& arena, TypeEnvironment& environment, Term* term, std::vector<Diagnostic>& warnings, CheckRole role = CheckRole::script);
 
 std::string print_type(const Type* type);
 

@@ -153,9 +153,10 @@ void Checker::infer_let(Term& term, term::Let& let, bool top) {
             std::vector<TypeField> kept;
             for (const TypeField* f : fields) kept.push_back(*f);
             node->own.type = pool_.record(kept, node->own.type);
-            node->library = old->library;
+            node->library = old->library && !warns();  // told once
         }
         if (old && top) {
+            tell_override(variable->name, node->span);
             TypeNode*& slot = env_.globals[variable->name];
             changes_.push_back({nullptr, variable->name, slot});
             slot = node;

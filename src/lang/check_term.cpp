@@ -211,7 +211,7 @@ Type* Checker::on(Term&, term::Try& attempt) {
         const std::size_t mark = scope_.size();
         std::vector<Bound> bound;
         if (attempt.error) collect(attempt.error, pool_.constructor(error), bound);
-        for (const Bound& b : bound) bind_variable(b.name, {b.type}, b.span, false)->tell_unused = false;
+        for (const Bound& b : bound) bind_variable(b.name, {b.type}, b.span, false);
         infer(attempt.handler);
         leave(mark);
         result = fresh();

@@ -59,6 +59,7 @@ void declare_basics(TypeEnvironment& e) {
          "(string, (({path : string}, (() -> string).{json : (?compact : bool, 'a) -> unit}) -> unit)) -> unit"},
         {"settings.log.level", "(() -> int).{set : (int) -> unit}"},
         {"settings.init", "{force : (() -> bool).{set : (bool) -> unit}}"},
+        {"settings.codecs._4xm", "(() -> int).{set : (int) -> unit}"},
     };
     for (const auto& [name, type] : table) e.declare(name, type);
     e.declare_method("source", "skip", "() -> unit");
@@ -264,6 +265,8 @@ TEST(Check, Methods) {
         {"settings.init.force := true", "unit"},
         {"settings.init.force := 1", "error 5"},
         {"settings.init.forse", "error 5"},
+        {"settings.codecs._4xm()", "int"},
+        {"_4xm = 1", "error 2"},
     });
 }
 
@@ -379,11 +382,34 @@ TEST(Check, Warnings) {
     EXPECT_EQ(warnings_of("def f(_) = 1 end"), "");
     EXPECT_EQ(warnings_of("def f() = y = 2\n1 end"), "4 ");
     EXPECT_EQ(warnings_of("list = 1\nprint(list)"), "6 ");
-    EXPECT_EQ(warnings_of("def f(list) = print(list) end"), "");
-    EXPECT_EQ(warnings_of("def f() = list = 1 print(list) end"), "");
+    EXPECT_EQ(warnings_of("def f(list) = print(list) end"), "6 ");
+    EXPECT_EQ(warnings_of("def f(~a:list) = print(list) end"), "6 ");
+    EXPECT_EQ(warnings_of("def f() = list = 1 list = list + 1 print(list) end"), "6 ");
+    EXPECT_EQ(warnings_of("def f(list) = def g(list) = print(list) end\ng(list) end"), "6 ");
+    EXPECT_EQ(warnings_of("for list = 1 to 3 do print(list) end"), "6 ");
+    EXPECT_EQ(warnings_of("try () catch list do print(list) end"), "6 ");
+    EXPECT_EQ(warnings_of("def replaces print(x) = ignore(x) end\nprint(1)"), "6 ");
+    EXPECT_EQ(warnings_of("open {list = 1}\nprint(list)"), "6 ");
+    EXPECT_EQ(warnings_of("try 1 catch e do 2 end"), "4 ");
+    EXPECT_EQ(warnings_of("try 1 catch _ do 2 end"), "");
+    EXPECT_EQ(warnings_of("def f(_x) = 1 end"), "4 ");
+    EXPECT_EQ(warnings_of("def f((x : unit)) = 1 end"), "4 ");
+    EXPECT_EQ(warnings_of("def f() = x = () 1 end"), "");
     EXPECT_EQ(warnings_of("let (list, _) = (1, 2)\nprint(list)"), "6 ");
     EXPECT_EQ(warnings_of("def list.foo() = 1 end\nprint(list.foo())"), "");
     EXPECT_EQ(warnings_of("def c() = 1 end\ndef c.reset() = () end\nprint(c())"), "");
+}
+
+TEST(Check, WarningsBeforeAnErrorAreTold) {
+    const char* script = "1\n2 + \"a\"";
+    TypeEnvironment environment;
+    declare_basics(environment);
+    Arena arena;
+    std::vector<Diagnostic> warnings, parse_warnings;
+    Term* term = parse_script(arena, source_map().add("test.liq", script), {}, parse_warnings);
+    EXPECT_THROW(check(arena, environment, term, warnings), ScriptError);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_EQ(warnings[0].code, 3);
 }
 
 TEST(Check, DeprecatedNamesAreToldOnce) {

@@ -12,11 +12,11 @@ namespace castile::lang {
 
 class Checker {
 public:
-    Checker(Arena& arena, TypeEnvironment::Impl& environment, CheckRole role)
-        : arena_(arena), env_(environment), pool_(environment.pool), role_(role) {}
+    /// Adds to `warnings`, whatever happens.
+    Checker(Arena& arena, TypeEnvironment::Impl& environment, CheckRole role, std::vector<Diagnostic>& warnings)
+        : arena_(arena), env_(environment), pool_(environment.pool), role_(role), warnings_(warnings), first_warning_(warnings.size()) {}
 
     Type* run(Term* term);      ///< the whole program. Throws ScriptError; the environment is then as it was.
-    std::vector<Diagnostic> take_warnings() { return std::move(warnings_); }
 
 private:
     // check.cpp: variables and scopes
@@ -25,6 +25,7 @@ private:
     TypeNode* lookup(Name name) const;
     TypeNode* lookup_or_fail(Name name, Span span);
     void use(TypeNode* node, Span span);
+    void tell_override(Name name, Span span);
     void bind(Name name, TypeNode* node, bool top);
     TypeNode* bind_variable(Name name, Scheme scheme, Span span, bool top);
     void leave(std::size_t mark);
@@ -81,6 +82,7 @@ private:
                                                        Span span, bool defaults);
     Term* default_of(TypeNode* node, Name function, Name label, Span span);
     TypeNode* path_node(Term* term);
+    void tell_deprecated_arguments(const term::Apply& apply);
     Type* method_type(Type* base, Name method, bool optional, Span span);
     [[noreturn]] void fail_method(Type* base, TypeNode* module, Name method, Span span);
 
@@ -99,7 +101,8 @@ private:
     TypePool& pool_;
     CheckRole role_;
     std::deque<TypeNode> local_nodes_;
-    std::vector<Diagnostic> warnings_;
+    std::vector<Diagnostic>& warnings_;
+    std::size_t first_warning_;
     std::unordered_map<Name, TypeNode*> locals_;
     std::vector<std::pair<Name, TypeNode*>> scope_;         ///< bound locals and what they hid
     struct Change { TypeNode* parent; Name name; TypeNode* old; };

@@ -62,13 +62,11 @@ struct Engine::Impl {
     /// Types and resolves after loading what the term uses of the library.
     Program prepare(Arena& arena, Term* term, std::vector<Diagnostic>& warnings) {
         load_for(term);
-        CheckResult result = check(arena, types, term);
-        std::ranges::move(result.warnings, std::back_inserter(warnings));
-        last_type = result.type;
+        last_type = check(arena, types, term, warnings);
         Program program = resolve(arena, scope, term);
         if (options.strict)
             for (const Diagnostic& w : warnings)
-                if (w.code <= 4) throw ScriptError(w);
+                if (w.code <= 4 || w.code == 6) throw ScriptError(w);
         return program;
     }
 

@@ -232,6 +232,11 @@ std::size_t Lexer::identifier_length(std::size_t offset) const {
     const std::size_t first = letter_length(end);
     if (first == 0) return end - offset >= 2 ? end - offset : 0;
     end += first;
+    return end - offset + name_rest_length(end);
+}
+
+std::size_t Lexer::name_rest_length(std::size_t offset) const {
+    std::size_t end = offset;
     for (;;) {
         const char c = at(end);
         if (digit(c) || c == '_' || c == '\'') {
@@ -311,6 +316,12 @@ Token Lexer::next() {
         return word(length);
     }
     if (digit(c) || (c == '.' && digit(at(begin + 1)))) return number();
+    // A name of a setting may start with _ and a digit, after its dot only: codecs._4xm.
+    if (c == '_' && digit(at(begin + 1)) && (previous_ == Tok::dot || previous_ == Tok::question_dot)) {
+        std::size_t end = begin + 1;
+        while (digit(at(end))) ++end;
+        return word(end - begin + name_rest_length(end));
+    }
     if (c == '_') {
         ++position_;
         return token(Tok::underscore, begin);

@@ -45,6 +45,8 @@ private:
     /// Length of the identifier character at offset; 0: none.
     std::size_t letter_length(std::size_t offset) const;
     std::size_t identifier_length(std::size_t offset) const;
+    /// Of the characters that may follow the first of a name.
+    std::size_t name_rest_length(std::size_t offset) const;
     Token word(std::size_t length);
     Token number();
     Token percent();
