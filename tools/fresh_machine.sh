@@ -51,7 +51,7 @@ if [ "$what" != test ]; then
     done
     cat "$tree/root/run.log"
     echo "==> on the air after $((SECONDS - started)) s; its page begins:"
-    (exec 3<>/dev/tcp/127.0.0.1/8000; printf 'GET / HTTP/1.0\r\n\r\n' >&3; timeout 5 head -c 400 <&3)
+    (exec 3<>/dev/tcp/127.0.0.1/8000; printf 'GET / HTTP/1.0\r\n\r\n' >&3; timeout 60 head -c 400 <&3)
     echo
     kill -TERM "$(cat "$tree/root/station.pid")"
     wait $station && echo "==> stopped, exit 0"

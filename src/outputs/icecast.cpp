@@ -221,7 +221,8 @@ IcecastOptions connection_options(script::Args& args, const Format& format) {
     if (!options.charset.empty() && !known_charset(options.charset)) args.invalid(encoding, fmt::format("\"{}\" is no charset.", options.charset));
     options.connection_timeout = args.floating(connection_timeout);
     options.timeout = args.floating(timeout);
-    for (const auto& [label, value] : args.metadata(headers)->entries()) {
+    const auto given_headers = args.metadata(headers);
+    for (const auto& [label, value] : given_headers->entries()) {
         if (upper(label) == "USER-AGENT") options.user_agent = value;
         else options.headers.emplace_back(label, value);
     }
