@@ -17,7 +17,14 @@ mirror=${MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/nu
 mirror=${mirror:-http://deb.debian.org/debian}
 
 unmount_tree() { for d in ccache dev/shm dev/pts dev proc sys; do if mountpoint -q "$tree/$d"; then umount -l "$tree/$d"; fi; done; }
-clean() { unmount_tree; if [ "${KEEP:-0}" != 1 ]; then rm -rf --one-file-system "$tree"; fi; }
+# What still runs in the tree: a station after a failed check, a build after an interruption.
+stop_processes() {
+    local process
+    for process in /proc/[0-9]*; do
+        case "$(readlink "$process/root" || true)" in "$tree" | "$tree"/*) kill -KILL "${process#/proc/}" || true ;; esac
+    done 2>/dev/null
+}
+clean() { stop_processes; unmount_tree; if [ "${KEEP:-0}" != 1 ]; then rm -rf --one-file-system "$tree"; fi; }
 trap clean EXIT
 unmount_tree
 rm -rf --one-file-system "$tree"
