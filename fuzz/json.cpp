@@ -16,12 +16,12 @@ using castile::lang::Shape;
 Shape wanted() {
     using enum Shape::Kind;
     Shape number{floating, true, {}, {}}, pair{tuple, false, {Shape{string, false, {}, {}}, Shape{boolean, false, {}, {}}}, {}};
-    Shape record{Shape::Kind::record, false, {}, {}};
-    record.fields.push_back({"a", "a", Shape{integer, false, {}, {}}, false});
-    record.fields.push_back({"b", "b", Shape{list, false, {number}, {}}, false});
-    record.fields.push_back({"c", "c", pair, true});
-    record.fields.push_back({"d", "d", Shape{object, true, {Shape{}}, {}}, false});
-    return record;
+    Shape whole{Shape::Kind::record, false, {}, {}};
+    whole.fields.push_back({"a", "a", Shape{integer, false, {}, {}}, false});
+    whole.fields.push_back({"b", "b", Shape{list, false, {number}, {}}, false});
+    whole.fields.push_back({"c", "c", pair, true});
+    whole.fields.push_back({"d", "d", Shape{object, true, {Shape{}}, {}}, false});
+    return whole;
 }
 
 }  // namespace

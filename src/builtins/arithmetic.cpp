@@ -128,11 +128,11 @@ const Definitions functions("Math", {
     {"dB_of_lin", "An amplitude in decibels.", {pos("float")}, "float", [](const BuiltinArgs& a) { return number(20 * std::log10(a[0].as_float())); }},
     {"lin_of_dB", "Decibels as an amplitude.", {pos("float")}, "float", [](const BuiltinArgs& a) { return number(std::pow(10, a[0].as_float() / 20)); }},
     {"float", "A number as a float.", {pos("'a")}, "float where 'a is a number type", [](const BuiltinArgs& a) { return number(a[0].as_float()); }},
-    {"int", "A number as an integer.", {opt("raise", "bool", "false", "Fail when the number has decimals."), pos("'a")}, "int where 'a is a number type",
-     [](const BuiltinArgs& a) {
-        if (a[1].kind() == Value::Kind::integer) return integer(a[1].as_int());
-        double d = a[1].as_float();
-        if (a[0].as_bool() && (d != std::trunc(d) || std::isinf(d))) raise("invalid", "This number is no integer.");
+    {"int", "A number as an integer, without its decimals.", {pos("'a"), opt("raise", "bool", "false", "Raise an error of kind `invalid` for what is infinite or no number?")},
+     "int where 'a is a number type", [](const BuiltinArgs& a) {
+        if (a[0].kind() == Value::Kind::integer) return integer(a[0].as_int());
+        double d = a[0].as_float();
+        if (a[1].as_bool() && !std::isfinite(d)) raise("invalid", std::isnan(d) ? "What is no number has no integer." : "What is infinite has no integer.");
         return integer(to_integer(d)); }},
     {"int_of_float", "Drop the decimals.", {pos("float")}, "int", [](const BuiltinArgs& a) { return integer(to_integer(a[0].as_float())); }},
     {"float_of_int", "An integer as a float.", {pos("int")}, "float", [](const BuiltinArgs& a) { return number(a[0].as_float()); }},

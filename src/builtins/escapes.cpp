@@ -5,6 +5,8 @@
 
 #include <charconv>
 
+#include "base/error.h"
+#include "builtins/data.h"
 #include "builtins/define.h"
 #include "builtins/encodings.h"
 #include "builtins/utf8.h"
@@ -116,12 +118,17 @@ const Definitions definitions("String", {
         if (a[0].is_null()) return text(lang::quote_text(a[1].as_string()));
         std::string out = "\"";
         bool utf8 = a[0].as_string() == "utf8";
+        if (!utf8 && a[0].as_string() != "ascii") raise("invalid", "The encoding should be \"ascii\" or \"utf8\".");
+        if (utf8 && !lang::valid_utf8(a[1].as_string())) raise("string", "Error while escaping utf8 string.");
         for (std::string_view c : characters(a[1].as_string(), utf8, true)) out += c != "'" && special(c, utf8) ? escape_default(c, utf8) : std::string(c);
         return text(out + "\""); }},
-    {"string.unquote", "The inverse of `string.quote`; another string is left as it is.", {pos("string")}, "string", [](const BuiltinArgs& a) {
-        const std::string& s = a[0].as_string();
-        bool quoted = s.size() >= 2 && s.front() == '"' && s.back() == '"';
-        return quoted ? text(unescape(std::string_view(s).substr(1, s.size() - 2))) : a[0]; }},
+    {"string.unquote", "The inverse of `string.quote`: what a text in quotes says, with JSON's escapes; another one is left as it is.", {pos("string")}, "string", [](const BuiltinArgs& a) {
+        try {
+            const Data data = read_json(a[0].as_string());
+            return data.as<std::string>() ? text(*data.as<std::string>()) : a[0];
+        } catch (const Error&) {
+            return a[0];
+        } }},
     {"string.base64.encode", "In base 64.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(base64_encode(a[0].as_string())); }},
     {"string.base64.decode", "Decode base 64.", {pos("string")}, "string", [](const BuiltinArgs& a) {
         auto s = base64_decode(a[0].as_string());
@@ -132,10 +139,6 @@ const Definitions definitions("String", {
         auto s = base64_decode(a[0].as_string());
         if (!s) raise("invalid", "Invalid base64 string!");
         return text(std::move(*s)); }, {}, "Use `string.base64.decode` instead."},
-    {"string_of_metadata", "Metadata as text: label=\"value\" for each.", {pos("[string * string]")}, "string", [](const BuiltinArgs& a) {
-        std::string out;
-        for (const auto& [k, v] : to_assoc(a[0])) out += (out.empty() ? "" : ",") + k + "=" + lang::quote_text(v);
-        return text(out); }},
     {"string.digest", "MD5 digest, in hexadecimal.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(md5(a[0].as_string())); }},
     {"string.data_uri.encode", "As a data: URI.", {opt("base64", "bool", "true", "Encode in base 64?"), arg("mime", "string", "MIME type."), pos("string")}, "string",
      [](const BuiltinArgs& a) {

@@ -101,7 +101,7 @@ const Definitions basics("List", {
     {"list.insert", "Insert an element at a position.", {pos("int", "Position."), pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {
         Values v = copy(a[2]);
         std::int64_t i = a[0].as_int();
-        if (i < 0 || i > static_cast<std::int64_t>(v.size())) raise("not_found", "The list has no position " + std::to_string(i) + ".");
+        if (i < 0 || i > static_cast<std::int64_t>(v.size())) raise("not_found", "List should have at least " + std::to_string(i) + " elemments");
         v.insert(v.begin() + i, a[1]);
         return Value::list(std::move(v)); }},
     {"list.remove", "Remove the first element equal to a value.", {pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {

@@ -126,7 +126,6 @@ Value exec(const Regexp& r, const std::string& subject) {
             if (auto s = match.group(static_cast<std::size_t>(i))) groups.push_back(pair(integer(i), text(std::move(*s))));
         named = match.named();
     }
-    std::ranges::reverse(groups);
     return Value::list(std::move(groups)).with_method("groups", assoc(named));
 }
 
@@ -137,14 +136,20 @@ std::size_t next_character(const std::string& s, std::size_t i) {
     return i;
 }
 
+/// The parts between matches; an empty one at the start or at the end is left out, as Liquidsoap does.
 Value split(const Regexp& r, const std::string& subject) {
     std::vector<Value> out;
     if (r.pattern.empty()) {
         for (char c : subject) out.push_back(text(std::string(1, c)));
         return Value::list(std::move(out));
     }
+    if (subject.empty()) return Value::list({text("")});
     Match match(r);
     std::size_t from = 0, search = 0;
+    auto add = [&](std::size_t to) {
+        const bool edge = (from == 0 && to == 0) || (from == subject.size() && to == from);
+        if (!edge) out.push_back(text(subject.substr(from, to - from)));
+    };
     while (search <= subject.size() && match.find(subject, search)) {
         if (match.end() == match.begin()) {
             if (match.begin() >= subject.size()) break;
@@ -153,10 +158,10 @@ Value split(const Regexp& r, const std::string& subject) {
         } else {
             search = match.end();
         }
-        out.push_back(text(subject.substr(from, match.begin() - from)));
+        add(match.begin());
         from = match.end();
     }
-    out.push_back(text(subject.substr(from)));
+    add(subject.size());
     return Value::list(std::move(out));
 }
 
@@ -187,7 +192,7 @@ constexpr const char* groups_type = "[int * string].{groups : [string * string]}
 const lang::RegisterBuiltin methods[] = {
     lang::RegisterBuiltin(ForeignMethod{"regexp", "test", "Does a string match?", {pos("string")}, "bool", [](const Value& self, const BuiltinArgs& a) {
         return boolean(Match(regexp_of(self)).find(a[0].as_string(), 0)); }, ""}),
-    lang::RegisterBuiltin(ForeignMethod{"regexp", "exec", "The groups of the first match, by number; `groups`: by name.", {pos("string")}, groups_type,
+    lang::RegisterBuiltin(ForeignMethod{"regexp", "exec", "The groups of the first match by their numbers, the last one first, 0 being the whole; `groups`: by name. Empty when there is no match.", {pos("string")}, groups_type,
         [](const Value& self, const BuiltinArgs& a) { return exec(regexp_of(self), a[0].as_string()); }, ""}),
     lang::RegisterBuiltin(ForeignMethod{"regexp", "split", "The parts between matches.", {pos("string")}, "[string]",
         [](const Value& self, const BuiltinArgs& a) { return split(regexp_of(self), a[0].as_string()); }, ""}),
@@ -203,7 +208,7 @@ const Definitions definitions("String", {
     {"string.match", "Does a string match a pattern?", {arg("pattern", "string", "Regular expression."), pos("string")}, "bool", [](const BuiltinArgs& a) {
         auto r = plain(a[0]);
         return boolean(Match(*r).find(a[1].as_string(), 0)); }},
-    {"string.extract", "The groups of the first match of a pattern.", {arg("pattern", "string", "Regular expression."), pos("string")}, groups_type, [](const BuiltinArgs& a) {
+    {"string.extract", "The groups of the first match of a pattern by their numbers, the last one first, 0 being the whole; `groups`: by name.", {arg("pattern", "string", "Regular expression."), pos("string")}, groups_type, [](const BuiltinArgs& a) {
         return exec(*plain(a[0]), a[1].as_string()); }},
     {"string.replace", "Replace all matches of a pattern.", {arg("pattern", "string", "Regular expression."), pos("(string) -> string", "Gives what replaces a match."), pos("string")}, "string",
      [](const BuiltinArgs& a) { return replace(*plain(a[0]), a[1], a[2].as_string(), true); }},

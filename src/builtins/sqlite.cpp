@@ -192,11 +192,11 @@ Value decode_row(const Shape& shape, const Value& v) {
         const auto at = std::ranges::find(*row->names, f.key.str());
         const bool there = at != row->names->end(), may_miss = f.shape.nullable || f.optional;
         const std::optional<std::string> cell = there ? row->values[static_cast<std::size_t>(at - row->names->begin())] : std::nullopt;
+        if (!there && !may_miss) continue;   // an error where it is used
         auto value = cell ? converted(*cell, f.shape.kind) : std::nullopt;
         if (!value && !cell && (may_miss || f.shape.kind == Shape::Kind::any)) value = Value::null();
         if (!value) {
-            raise("sqlite", there ? "Parse error: sqlite query response for column " + f.key.str() + " with value " + cell.value_or("NULL") + " cannot be parsed as type " + f.shape.describe()
-                                  : "Parse error: the sqlite query response has no column " + f.key.str() + ".");
+            raise("sqlite", "Parse error: sqlite query response for column " + f.key.str() + " with value " + cell.value_or("NULL") + " cannot be parsed as type " + f.shape.describe());
         }
         fields.emplace_back(f.name, *value);
     }

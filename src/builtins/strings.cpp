@@ -50,7 +50,7 @@ std::string capitalized(std::string s, bool upper, bool each_word) {
 }
 
 std::string_view trimmed(std::string_view s) {
-    constexpr const char* blank = " \t\n\r\f\v";
+    constexpr const char* blank = " \t\n\r\f";
     std::size_t from = s.find_first_not_of(blank);
     return from == s.npos ? std::string_view() : s.substr(from, s.find_last_not_of(blank) - from + 1);
 }
@@ -81,7 +81,7 @@ bool is_binary(const std::string& s) { return s.size() > static_cast<std::size_t
 Value to_text(const Value& v, bool fields, bool binary) {
     Value bare = v.without_methods();
     const Value& shown = fields || bare.is_unit() ? v : bare;
-    if (shown.kind() == Value::Kind::string && shown.own_methods().empty())
+    if (shown.kind() == Value::Kind::string)
         return binary || !is_binary(shown.as_string()) ? text(shown.as_string()) : text("<string>");
     return text(lang::to_string(shown));
 }

@@ -113,7 +113,7 @@ const Definitions getters("Getter", {
             if (y->see(w)) assign(current, w);
             return current.call();
         }); }},
-    {"memoize", "A function called once, whose result is then kept.", {pos("() -> 'a")}, "() -> 'a", [](const BuiltinArgs& a) {
+    {"memoize", "A function called once, whose result is then kept.", {pos("() -> 'a")}, "() -> 'a where 'a is an orderable type", [](const BuiltinArgs& a) {
         struct Memo {
             std::once_flag once;
             Value result;

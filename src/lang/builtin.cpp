@@ -238,6 +238,22 @@ std::optional<Value> foreign_method(const Value& self, Name method) {
     return ValueAccess::function(new MethodObject(*m, self));
 }
 
+/// Is a type's text that of a function, with nothing around it?
+bool is_arrow(std::string_view type) {
+    int depth = 0;
+    for (std::size_t i = 0; i < type.size(); ++i) {
+        if (type.substr(i).starts_with("->")) {
+            if (depth == 0) return true;
+            ++i;
+        } else if (std::string_view("([{").contains(type[i])) {
+            ++depth;
+        } else if (std::string_view(")]}").contains(type[i])) {
+            --depth;
+        }
+    }
+    return false;
+}
+
 std::string function_type_text(const std::vector<BuiltinParam>& params, const std::string& result,
                                const std::vector<BuiltinMethod>& methods) {
     std::string text = "(";
@@ -245,7 +261,7 @@ std::string function_type_text(const std::vector<BuiltinParam>& params, const st
         if (text.size() > 1) text += ", ";
         if (p.default_value) text += "?";
         if (!p.label.empty()) text += p.label + " : ";
-        text += p.label.empty() || !p.type.contains("->") ? p.type : "(" + p.type + ")";
+        text += is_arrow(p.type) ? "(" + p.type + ")" : p.type;
     }
     text += ") -> ";
     if (methods.empty()) return text + result;
