@@ -75,7 +75,7 @@ const Definitions basics("List", {
     {"list.hd", "First element.", {opt("default", "'a?", "null", "Value for an empty list."), pos("['a]")}, "'a", [](const BuiltinArgs& a) {
         return a[1].elements().empty() ? or_default(a[0], "list.hd") : a[1].elements().front(); }},
     {"list.last", "Last element.", {opt("default", "'a?", "null", "Value for an empty list."), pos("['a]")}, "'a", [](const BuiltinArgs& a) {
-        return a[1].elements().empty() ? or_default(a[0], "list.last") : a[1].elements().back(); }},
+        return a[1].elements().empty() ? or_default(a[0], "list.nth") : a[1].elements().back(); }},
     {"list.tl", "All but the first element.", {pos("['a]")}, "['a]", [](const BuiltinArgs& a) { return tail(a[0]); }},
     {"list.nth", "Element at a position, from 0.", {opt("default", "'a?", "null", "Value when there is no such element."), pos("['a]"), pos("int", "Position.")}, "'a",
      [](const BuiltinArgs& a) {
@@ -84,7 +84,8 @@ const Definitions basics("List", {
         return i < 0 || i >= static_cast<std::int64_t>(e.size()) ? or_default(a[0], "list.nth") : e[static_cast<std::size_t>(i)]; }},
     {"list.pick", "An element at random.", {opt("default", "'a?", "null", "Value for an empty list."), pos("['a]")}, "'a", [](const BuiltinArgs& a) {
         auto e = a[1].elements();
-        if (e.empty()) return or_default(a[0], "list.pick");
+        if (e.empty() && a[0].is_null()) raise("not_found", "empty list in list.pick");
+        if (e.empty()) return a[0];
         return e[std::uniform_int_distribution<std::size_t>(0, e.size() - 1)(generator())]; }},
     {"list.add", "Add an element in front.", {pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {
         Values v{a[0]};
@@ -98,10 +99,11 @@ const Definitions basics("List", {
         Values v = copy(a[0]);
         for (const Value& e : a[1].elements()) v.push_back(e);
         return Value::list(std::move(v)); }},
-    {"list.insert", "Insert an element at a position.", {pos("int", "Position."), pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {
+    {"list.insert", "Insert an element at a position, which must be in the list or at its end.", {pos("int", "Position."), pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {
         Values v = copy(a[2]);
         std::int64_t i = a[0].as_int();
-        if (i < 0 || i > static_cast<std::int64_t>(v.size())) raise("not_found", "List should have at least " + std::to_string(i) + " elemments");
+        if (i < 0) return a[2];
+        if (i > static_cast<std::int64_t>(v.size())) raise("not_found", "List should have at least " + std::to_string(i) + " elemments");
         v.insert(v.begin() + i, a[1]);
         return Value::list(std::move(v)); }},
     {"list.remove", "Remove the first element equal to a value.", {pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {
