@@ -22,6 +22,7 @@ pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(sqlite REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(lo REQUIRED IMPORTED_TARGET liblo)
 pkg_check_modules(edit REQUIRED IMPORTED_TARGET libedit)
+pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 if(CASTILE_TESTS)
   find_package(GTest)  # ./run does not install it; ./test does, and configures again
 endif()

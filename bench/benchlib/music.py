@@ -37,3 +37,27 @@ def make_music(path, seconds=210, bitrate="160k"):
          "-c:a", "libmp3lame", "-b:a", bitrate, "-metadata", "title=Bench", "-metadata", "artist=Castile", str(path)],
         check=True)
     return path
+
+
+# Containers and codecs that a real library mixes.
+KINDS = (("mp3", ("-c:a", "libmp3lame", "-b:a", "128k")), ("ogg", ("-c:a", "libvorbis", "-b:a", "128k")), ("flac", ("-c:a", "flac")),
+         ("m4a", ("-c:a", "aac", "-b:a", "128k")), ("wav", ("-c:a", "pcm_s16le")))
+
+
+def make_playlists(folder, playlists, files, seconds):
+    """`folder`/files with tones of about `seconds`, tagged, of all kinds; `folder`/playlists/NN.m3u, each naming them in an order of its own."""
+    music, lists = folder / "files", folder / "playlists"
+    music.mkdir()
+    lists.mkdir()
+    names = []
+    for number in range(files):
+        extension, codec = KINDS[number % len(KINDS)]
+        length = seconds * (0.5 + number / max(1, files - 1))
+        path = music / f"track-{number:03}.{extension}"
+        subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"sine=frequency={220 + 20 * number}:sample_rate=44100:duration={length:.3f}",
+                        "-ac", "2", *codec, "-metadata", f"title=Track {number}", "-metadata", "artist=Castile", str(path)],
+                       check=True, stdin=subprocess.DEVNULL)
+        names.append(str(path))
+    for number in range(playlists):
+        step = number % files
+        (lists / f"{number:02}.m3u").write_text("\n".join(names[step:] + names[:step]) + "\n", encoding="utf-8")

@@ -57,3 +57,7 @@ def between(first, last):
         voluntary += now_voluntary - was[0]
         involuntary += now_involuntary - was[1]
     return Usage(100 * (last.cpu - first.cpu) / seconds, voluntary / seconds, involuntary / seconds, last.rss, last.threads)
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))

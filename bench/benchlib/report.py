@@ -1,9 +1,9 @@
 """Tables, CSV, ratios and the plot."""
 import csv
 import dataclasses
-import shutil
 import statistics
-import subprocess
+
+from . import draw, engines
 
 COLUMNS = (
     ("engine", "{participant}"), ("streams", "{streams}"), ("CPU %", "{cpu:.1f}"), ("CPU %/stream", "{cpu_per_stream:.2f}"),
@@ -20,9 +20,7 @@ def cells(row):
 
 def table(rows):
     lines = [[title for title, _ in COLUMNS]] + [cells(row) for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
-    return "\n".join("  ".join(cell.rjust(width) if i else cell.ljust(width)
-                               for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+    return engines.columns(lines)
 
 
 def write_csv(path, rows):
@@ -92,35 +90,4 @@ def plot(path, rows, names):
                 if row.participant == name and row.note != "late":  # a floor that gave up measured its own end only
                     points.setdefault(row.streams, []).append(getattr(row, key))
             series[name][key] = sorted((streams, statistics.median(values)) for streams, values in points.items())
-    try:
-        import matplotlib
-    except ImportError:
-        return _gnuplot(path, series)
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    figure, axes = pyplot.subplots(2, 2, figsize=(12, 8))
-    for axis, (key, title) in zip(axes.flat, PANELS):
-        for name in names:
-            axis.plot(*zip(*series[name][key]), marker="o", label=name)
-        axis.set(title=title, xlabel="streams", ylim=(0, None))
-        axis.grid(True)
-        axis.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=100)
-    return True
-
-
-def _gnuplot(path, series):
-    if not shutil.which("gnuplot"):
-        return False
-    script = [f"set terminal pngcairo size 1200,800\nset output '{path}'\nset multiplot layout 2,2\n"
-              "set grid\nset key top left\nset xlabel 'streams'\nset yrange [0:*]\nset offsets 0.5,0.5,0,0"]
-    for key, title in PANELS:
-        drawn = {name: points[key] for name, points in series.items() if points[key]}
-        if not drawn:
-            return False
-        parts = ", ".join(f"'-' using 1:2 with linespoints lw 2 pt 7 title '{name}' noenhanced" for name in drawn)
-        data = "".join("\n".join(f"{x} {y}" for x, y in points) + "\ne\n" for points in drawn.values())
-        script.append(f"set title '{title}'\nplot {parts}\n{data}")
-    done = subprocess.run(["gnuplot"], input="\n".join(script) + "\nunset multiplot\n", text=True, check=False)
-    return done.returncode == 0
+    return draw.plot(path, PANELS, series, "streams")

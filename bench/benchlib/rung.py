@@ -62,7 +62,7 @@ class Row:
     note: str = ""
 
 
-def _catchups(log, offset=0):
+def catchups(log, offset=0):
     with open(log, "rb") as file:
         file.seek(offset)
         text = file.read()
@@ -99,12 +99,12 @@ def _measure(process, icecast, log, settings, begun):
     """Both readings, or None when the process ended before the second."""
     if not _wait(process, begun + settings.discard):
         return None
-    startup, offset = _catchups(log)
+    startup, offset = catchups(log)
     first, first_icecast = proc.sample(process.pid), proc.sample(icecast.pid)
     if not _wait(process, begun + settings.seconds):
         return None
     last, last_icecast = proc.sample(process.pid), proc.sample(icecast.pid)
-    return startup, _catchups(log, offset)[0], proc.between(first, last), proc.between(first_icecast, last_icecast)
+    return startup, catchups(log, offset)[0], proc.between(first, last), proc.between(first_icecast, last_icecast)
 
 
 def run(participant, streams, number, settings):

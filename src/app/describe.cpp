@@ -2,11 +2,8 @@
 
 #include "app/describe.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
-#include <openssl/crypto.h>
 
-#include <boost/version.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -72,24 +69,6 @@ std::string first_line(const std::string& s) { return s.substr(0, s.find('\n'));
 
 std::string version_text() {
     return "Liquidsoap 2.5.0 (Castile " CASTILE_VERSION ")\nCastile is free software under the GNU General Public License, version 2 or later.\n";
-}
-
-std::string build_text() {
-    std::string out = "Castile " CASTILE_VERSION "\n\n";
-    auto line = [&](const char* what, const std::string& value) { out += fmt::format(" * {:<22}: {}\n", what, value); };
-    line("Language", "Liquidsoap 2.5.0");
-    line("Compiler", __VERSION__);
-#ifdef NDEBUG
-    line("Assertions", "off");
-#else
-    line("Assertions", "on");
-#endif
-    line("Boost", fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100));
-    line("OpenSSL", OpenSSL_version(OPENSSL_VERSION));
-    line("libcurl", curl_version());
-    line("Allocator", "system");
-    line("Standard library", engine_options({}).library_directory.empty() ? "found beside the program" : engine_options({}).library_directory);
-    return out;
 }
 
 std::string functions_text(const Options& options, bool by_category) {

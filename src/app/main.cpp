@@ -10,6 +10,7 @@
 #include "app/run.h"
 #include "app/signals.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "lang/eval.h"
 
 namespace {
@@ -61,6 +62,7 @@ void report(const castile::lang::Diagnostic& d) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    castile::tune_allocator();
     Options options;
     try {
         options = castile::app::parse_options(argc, argv);

@@ -2,7 +2,6 @@
 
 #include "app/run.h"
 
-#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,12 +19,14 @@
 #include "app/signals.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "builtins/lifecycle.h"
 #include "builtins/threads.h"
 #include "clock/clock.h"
 #include "formats/formats.h"
 #include "lang/builtin_table.h"
 #include "lang/parse.h"
+#include "net/metrics.h"
 #include "net/network.h"
 #include "outputs/file_queue.h"
 #include "sched/manual_time.h"
@@ -36,6 +37,9 @@ namespace castile::app {
 namespace {
 
 // At the end, together under two seconds: for recordings and playlists to be finished, and for the last bytes to leave.
+// Then decoders and encoders are open, and what their beginning needed is not needed any more.
+constexpr auto settling_time = std::chrono::seconds(10);
+
 constexpr auto longest_file_wait = std::chrono::milliseconds(1200), longest_network_wait = std::chrono::milliseconds(400);
 
 const Logger& logger() {
@@ -155,11 +159,14 @@ int stream(const Options& options) {
     if (warn_of_root()) logger().important("Running as root. Set `settings.init.allow_root := true` if this is meant.");
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     logger().important("User script loaded in {:.2f} seconds.", took.count());
-    malloc_trim(0);
+    release_free_memory();
+    release_library_pages();
+    start_metrics_server();
     scheduler.configure(scheduler_options());
     scheduler.start();
     start_clocks(scheduler);
     builtins::set_after_task([&] { start_clocks(scheduler); });
+    scheduler.after(settling_time, release_library_pages);
     builtins::run_start_callbacks();
     builtins::wait_for_shutdown();
     builtins::set_after_task(nullptr);

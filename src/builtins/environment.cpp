@@ -1,11 +1,9 @@
 // Environment variables, settings by name, the program about itself.
 
-#include <malloc.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include "builtins/define.h"
@@ -45,71 +43,6 @@ SettingBase& setting(const std::string& name) {
     return *s;
 }
 
-/// A field of /proc/self/status in bytes.
-std::int64_t process_memory(const char* field) {
-    std::ifstream in("/proc/self/status");
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with(field)) return 1024 * std::strtoll(line.c_str() + std::string_view(field).size() + 1, nullptr, 10);
-    return 0;
-}
-
-std::int64_t machine_memory(const char* field) {
-    std::ifstream in("/proc/meminfo");
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with(field)) return 1024 * std::strtoll(line.c_str() + std::string_view(field).size() + 1, nullptr, 10);
-    return 0;
-}
-
-std::string pretty(std::int64_t bytes) {
-    double n = static_cast<double>(bytes);
-    const char* const units[] = {"B", "kB", "MB", "GB", "TB"};
-    int unit = 0;
-    for (; n >= 1000 && unit < 4; ++unit) n /= 1000;
-    char out[64];
-    std::snprintf(out, sizeof out, unit == 0 ? "%.0f %s" : "%.2f %s", n, units[unit]);
-    return out;
-}
-
-const std::pair<const char*, std::int64_t (*)()> memory_fields[] = {
-    {"total_virtual_memory", [] { return machine_memory("MemTotal:") + machine_memory("SwapTotal:"); }},
-    {"total_physical_memory", [] { return machine_memory("MemTotal:"); }},
-    {"total_used_virtual_memory", [] { return machine_memory("MemTotal:") - machine_memory("MemAvailable:") + machine_memory("SwapTotal:") - machine_memory("SwapFree:"); }},
-    {"total_used_physical_memory", [] { return machine_memory("MemTotal:") - machine_memory("MemAvailable:"); }},
-    {"process_virtual_memory", [] { return process_memory("VmSize:"); }},
-    {"process_physical_memory", [] { return process_memory("VmRSS:"); }},
-    {"process_private_memory", [] { return process_memory("RssAnon:"); }},
-    {"process_swapped_memory", [] { return process_memory("VmSwap:"); }},
-    {"process_managed_memory", [] { return static_cast<std::int64_t>(mallinfo2().uordblks); }},
-};
-
-Value memory(const BuiltinArgs&) {
-    std::vector<std::pair<Name, Value>> numbers, texts;
-    for (const auto& [name, read] : memory_fields) {
-        std::int64_t n = read();
-        numbers.emplace_back(name, integer(n));
-        texts.emplace_back(name, text(pretty(n)));
-    }
-    numbers.emplace_back("pretty", Value::record(std::move(texts)));
-    return Value::record(std::move(numbers));
-}
-
-std::vector<BuiltinMethod> memory_methods() {
-    std::vector<BuiltinMethod> methods;
-    std::string pretty_type;
-    for (const auto& [name, read] : memory_fields) {
-        methods.push_back({name, "int", "In bytes."});
-        pretty_type += (pretty_type.empty() ? "" : ", ") + std::string(name) + " : string";
-    }
-    methods.push_back({"pretty", "{" + pretty_type + "}", "The same, as text."});
-    return methods;
-}
-
-Value nothing(const BuiltinArgs&) { return Value(); }
-Value trim(const BuiltinArgs&) {
-    malloc_trim(0);
-    return Value();
-}
-
 constexpr const char* language_version = "2.5.0";
 
 /// Compares versions number by number.
@@ -124,23 +57,6 @@ bool at_least(const std::string& wanted) {
     return numbers(language_version) >= numbers(wanted);
 }
 
-constexpr const char* gc_names[] = {"minor_heap_size", "major_heap_increment", "space_overhead", "verbose", "max_overhead", "stack_limit",
-                                    "allocation_policy", "window_size", "custom_major_ratio", "custom_minor_ratio", "custom_minor_max_size"};
-
-std::string gc_type() {
-    std::string type;
-    for (const char* name : gc_names) type += (type.empty() ? "{" : ", ") + std::string(name) + " : int";
-    return type + "}";
-}
-
-const std::string gc_record = gc_type();
-
-Value gc_get(const BuiltinArgs&) {
-    std::vector<std::pair<Name, Value>> fields;
-    for (const char* name : gc_names) fields.emplace_back(name, integer(0));
-    return Value::record(std::move(fields));
-}
-
 constexpr const char* setting_kind = "'a where 'a is unit, bool, int, float, string or [string]";
 
 const Definitions system("System", {
@@ -151,15 +67,7 @@ const Definitions system("System", {
     {"setenv", "Set an environment variable.", {pos("string", "Name."), pos("string", "Value.")}, "unit", set_variable, {}, "Use `environment.set` instead."},
     {"process.pid", "The number of this process.", {}, "int", [](const BuiltinArgs&) { return integer(getpid()); }},
     {"getpid", "The number of this process.", {}, "int", [](const BuiltinArgs&) { return integer(getpid()); }, {}, "Use `process.pid` instead."},
-    {"runtime.memory", "Memory in use, by this process and on the machine.", {}, "unit", memory, memory_methods()},
-    {"garbage_collect", "Give free memory back to the system.", {}, "unit", trim, {}, "Memory is managed without a collector."},
-    {"runtime.gc.full_major", "Give free memory back to the system.", {}, "unit", trim},
-    {"runtime.gc.compact", "Give free memory back to the system.", {}, "unit", trim},
-    {"runtime.gc.major", "Nothing: memory is managed without a collector.", {}, "unit", nothing},
-    {"runtime.gc.minor", "Nothing: memory is managed without a collector.", {}, "unit", nothing},
-    {"runtime.gc.get", "Parameters of Liquidsoap's collector; all 0 here.", {}, gc_record.c_str(), gc_get},
-    {"runtime.gc.set", "Nothing: memory is managed without a collector.", {pos(gc_record.c_str())}, "unit", nothing},
-    {"runtime.locale.set", "Nothing: text is UTF-8.", {pos("string")}, "unit", nothing},
+    {"runtime.locale.set", "Nothing: text is UTF-8.", {pos("string")}, "unit", [](const BuiltinArgs&) { return Value(); }},
 });
 
 const Definitions settings("Settings", {

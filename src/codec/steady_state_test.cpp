@@ -2,26 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
+#include "base/test_allocations.h"
 #include "codec/decoder.h"
 #include "codec/media_format.h"
 #include "codec/test_media.h"
-
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // malloc and free are the pair here
-
-namespace {
-thread_local long allocations = 0;
-}
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* p = std::malloc(size ? size : 1)) return p;
-    throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace castile {
 namespace {
@@ -57,7 +41,7 @@ TEST(SteadyState, DecodingEncodingAndMuxingAllocateNothing) {
     Frame frame;
     long before = 0;
     for (int i = 0; i < 900; ++i) {
-        if (i == 400) before = allocations;
+        if (i == 400) before = test::thread_allocations;
         const PcmBlock block = (*decoder)->read(Ticks{882}, 2);
         ASSERT_EQ(block.samples(), 882u);
         frame.reset();
@@ -70,7 +54,7 @@ TEST(SteadyState, DecodingEncodingAndMuxingAllocateNothing) {
         }
         for (auto& output : outputs) output->encode(frame, sink);
     }
-    EXPECT_EQ(allocations - before, 0);
+    EXPECT_EQ(test::thread_allocations - before, 0);
     EXPECT_GT(sink.bytes, 100000u);
 }
 

@@ -16,6 +16,8 @@ extern "C" {
 #include <cstdlib>
 #include <mutex>
 
+#include "base/memory.h"
+
 namespace {
 
 struct Entry {
@@ -53,6 +55,7 @@ extern "C" void castile_libav_load() {
             if (!address) give_up(entry->name);
             std::atomic_ref(*entry->slot).store(address, std::memory_order_release);
         }
+        castile::release_library_pages();
     });
 }
 

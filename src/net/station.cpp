@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "net/metrics.h"
 #include "net/mount.h"
 #include "sched/scheduler.h"
 #include "station_page.inc"
@@ -27,6 +28,7 @@ using Json = nlohmann::json;
 
 Setting<std::string> station_name{"station.name", "", "Name of the station on its page; empty: the name of its first mount."};
 Setting<std::string> station_description{"station.description", "", "A line about the station on its page."};
+Setting<bool> station_metrics{"station.metrics", true, "Serve /metrics, for Prometheus, on every port that has a mount."};
 
 constexpr auto event_interval = std::chrono::milliseconds(100);
 constexpr int events_per_heartbeat = 150;
@@ -134,6 +136,7 @@ public:
         serve_file(serve, "/", "text/html; charset=utf-8", {reinterpret_cast<const char*>(index_html), sizeof index_html});
         serve_file(serve, "/station.css", "text/css; charset=utf-8", {reinterpret_cast<const char*>(station_css), sizeof station_css});
         serve_file(serve, "/station.js", "text/javascript; charset=utf-8", {reinterpret_cast<const char*>(station_js), sizeof station_js});
+        if (station_metrics.get()) routes_.push_back(serve_metrics(port_, transport));
         serve("/api/status", [port = port_](const HttpExchangePtr& exchange) { json(exchange, station_status_json(port)); });
         serve("/status-json.xsl", [port = port_](const HttpExchangePtr& exchange) {
             const auto* host = exchange->request().header("host");

@@ -1,6 +1,7 @@
 // output.file: the encoded stream in a file, or one file after the other.
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,6 +42,7 @@ public:
         : EncodedOutput("output.file", std::move(input), std::move(format), std::move(options)),
           settings_(std::move(settings)), queue_(FileQueue::create()) {}
 
+    OutputStatistics statistics() const noexcept override { return {.bytes = bytes_.load(), .dropped = dropped_.load()}; }
     void request_reopen() noexcept { reopen_wanted_ = true; }
     void on_reopen(script::Callback callback) {
         std::lock_guard lock(watchers_mutex_);
@@ -170,10 +172,12 @@ private:
     void hand_over_buffer() noexcept {
         if (buffer_.empty()) return;
         if (queue_->pending() > most_pending) {
+            dropped_ += buffer_.size();
             log().severe("The disk is too slow: {} bytes were lost.", buffer_.size());
             return buffer_.clear();
         }
         job_bytes_ += buffer_.size();
+        bytes_ += buffer_.size();
         jobs_.push_back([writer = writer_, data = std::make_shared<const std::vector<std::uint8_t>>(std::move(buffer_))] {
             writer->write(*data);
         });
@@ -190,6 +194,7 @@ private:
     std::vector<FileQueue::Job> jobs_;
     std::size_t job_bytes_ = 0;
     std::vector<std::uint8_t> buffer_;
+    std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
     MetadataPtr metadata_;
     bool open_ = false;             // a file was asked for, and is not known to have failed
     std::int64_t run_ = 0;          // numbers the files

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "base/error.h"
 #include "net/icy.h"
 #include "net/mount.h"
@@ -30,10 +32,19 @@ public:
     }
 
     const Events& events() const noexcept { return events_; }
+    OutputStatistics statistics() const noexcept override {
+        const Mount* mount = made_mount_;  // there from the first opening to our end
+        if (!mount) return {.bytes = 0, .listeners = 0};
+        const MountStatus status = mount->status();
+        return {.bytes = status.bytes_sent, .listeners = status.listeners};
+    }
 
     /// Throws Error when the port cannot be had. Also while the script is built: a port in use is told at once.
     void open() {
-        if (!mount_) mount_ = Mount::create(mount_options_, log());
+        if (!mount_) {
+            mount_ = Mount::create(mount_options_, log());
+            made_mount_ = mount_.get();
+        }
         mount_->open();
     }
 
@@ -82,6 +93,7 @@ private:
     const MountOptions mount_options_;
     const Events events_;
     std::shared_ptr<Mount> mount_;
+    std::atomic<Mount*> made_mount_ = nullptr;  // for other threads
     Bytes header_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,7 @@ public:
     const Stream& stream(std::size_t index) const { return variants_[index]->stream; }
     int discontinuities(std::size_t index) const { return writer_ ? writer_->discontinuities(index) : 0; }
     void on_file_change(script::Callback callback) { watchers_->add(std::move(callback)); }
+    OutputStatistics statistics() const noexcept override { return {.bytes = bytes_.load(), .dropped = dropped_.load()}; }
 
 protected:
     void start() override {
@@ -157,7 +159,11 @@ private:
         void hand_over_buffer() noexcept {
             if (buffer.empty()) return;
             if (output.queue_->pending() + output.job_bytes_ > most_pending) damaged = true;
-            if (damaged) return buffer.clear();
+            if (damaged) {
+                output.dropped_ += buffer.size();
+                return buffer.clear();
+            }
+            output.bytes_ += buffer.size();
             output.job_bytes_ += buffer.size();
             output.push([i = index, data = std::make_shared<const std::vector<std::uint8_t>>(std::move(buffer))](HlsWriter& writer) {
                 writer.write(i, *data);
@@ -235,6 +241,7 @@ private:
     std::shared_ptr<FileQueue> queue_;
     std::vector<FileQueue::Job> jobs_;
     std::size_t job_bytes_ = 0;
+    std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
     Ticks length_;          // of the stream so far
     double epoch_ = 0;
     std::optional<double> drifted_since_;   // wall clock

@@ -73,6 +73,11 @@ public:
     }
 
     const std::shared_ptr<Events>& events() const noexcept { return events_; }
+    OutputStatistics statistics() const noexcept override {
+        const IcecastClient* client = made_client_;  // there from the first start to our end
+        if (!client) return {.connected = false, .bytes = 0, .dropped = 0};
+        return {.connected = (client->session() & 1) != 0, .bytes = client->bytes_sent(), .dropped = client->bytes_dropped()};
+    }
 
 protected:
     // The encoder is opened with the connection, not here: what nobody takes is not encoded.
@@ -80,6 +85,7 @@ protected:
         if (!client_) {
             client_ = IcecastClient::create(settings_.connection, log());
             client_->set_resend_metadata(settings_.resend);
+            made_client_ = client_.get();
         }
         client_->start();
     }
@@ -172,6 +178,7 @@ private:
     const Settings settings_;
     const std::shared_ptr<Events> events_;
     std::shared_ptr<IcecastClient> client_;
+    std::atomic<IcecastClient*> made_client_ = nullptr;  // for other threads
     unsigned session_ = 0;
     bool fresh_ = false, discard_ = false;
     MetadataPtr last_;

@@ -2,8 +2,10 @@
 // Output: the active end of a graph. EncodedOutput: an output that turns frames into bytes for a peer or a file.
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,13 @@
 #include "source/source.h"
 
 namespace castile {
+
+/// What an output did since it was made. What does not apply is absent.
+struct OutputStatistics {
+    std::optional<bool> connected;                  ///< to a server
+    std::optional<std::uint64_t> bytes, dropped;    ///< sent or written; lost because the peer or the disk was too slow
+    std::optional<int> listeners;
+};
 
 /// Pulls its input each tick while started and passes frames through, so that an output can be used as a source too.
 /// A subclass says what a frame means (`send`) and how to open and close (`start`, `stop`). All on the clock's worker.
@@ -33,6 +42,7 @@ public:
     void request_start();
     void request_stop();
     bool started() const noexcept { return started_; }
+    virtual OutputStatistics statistics() const noexcept { return {}; }
     // Clock's worker, or before the start. Called after those of the options.
     void on_start_do(std::function<void()> f) { start_hooks_.push_back(std::move(f)); }
     void on_stop_do(std::function<void()> f) { stop_hooks_.push_back(std::move(f)); }

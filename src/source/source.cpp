@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "sched/scheduler.h"
 #include "source/output.h"
 
 namespace castile {
@@ -64,6 +65,7 @@ private:
 
 struct Source::Watchers {
     std::vector<MetadataHandler> metadata, track;
+    std::vector<TimingHandler> timing;
     std::vector<std::function<void()>> frame, wake_up, sleep;
 };
 
@@ -153,9 +155,7 @@ void Source::make() noexcept {
     const Ticks wanted = stream_parameters().frame_size;
     if (kept_.length().count == 0) {
         if (!can_generate()) return;
-        generate(frame_, wanted);
-        if (has_inserted_.load(std::memory_order_acquire)) add_inserted(frame_);
-        run_watchers(frame_);
+        generate_into(frame_, wanted);
         return;
     }
     std::swap(frame_, kept_);
@@ -163,10 +163,21 @@ void Source::make() noexcept {
     const Ticks missing = wanted - frame_.length();
     if (missing.count <= 0 || !can_generate()) return;
     more_.reset();
-    generate(more_, missing);
-    if (has_inserted_.load(std::memory_order_acquire)) add_inserted(more_);
-    run_watchers(more_);
+    generate_into(more_, missing);
     frame_.append(more_, {}, more_.length());
+}
+
+void Source::generate_into(Frame& fresh, Ticks wanted) noexcept {
+    if (watchers_->timing.empty()) {
+        generate(fresh, wanted);
+    } else {
+        const TimeSource& time = scheduler().time();
+        const Instant begun = time.now();
+        generate(fresh, wanted);
+        call_all<Instant, Instant, Ticks>(log_, watchers_->timing, begun, time.now(), fresh.length());
+    }
+    if (has_inserted_.load(std::memory_order_acquire)) add_inserted(fresh);
+    run_watchers(fresh);
 }
 
 void Source::add_inserted(Frame& fresh) noexcept {
@@ -282,6 +293,7 @@ void Source::clear_last_metadata() noexcept {
 void Source::on_metadata(MetadataHandler f) { watchers_->metadata.push_back(std::move(f)); }
 void Source::on_track(MetadataHandler f) { watchers_->track.push_back(std::move(f)); }
 void Source::on_frame(std::function<void()> f) { watchers_->frame.push_back(std::move(f)); }
+void Source::on_timing(TimingHandler f) { watchers_->timing.push_back(std::move(f)); }
 void Source::on_wake_up_do(std::function<void()> f) { watchers_->wake_up.push_back(std::move(f)); }
 void Source::on_sleep_do(std::function<void()> f) { watchers_->sleep.push_back(std::move(f)); }
 

@@ -78,6 +78,9 @@ public:
     void on_metadata(MetadataHandler f);
     void on_track(MetadataHandler f);                 ///< With the metadata at the mark (empty Metadata when none).
     void on_frame(std::function<void()> f);
+    /// When making a frame began and ended, and how long the frame is.
+    using TimingHandler = std::function<void(Instant begun, Instant ended, Ticks length)>;
+    void on_timing(TimingHandler f);
     void on_wake_up_do(std::function<void()> f);
     void on_sleep_do(std::function<void()> f);
     void clear_last_metadata() noexcept;
@@ -107,6 +110,7 @@ private:
     friend class SourceRegistry;
     void begin_tick() noexcept;
     void make() noexcept;
+    void generate_into(Frame& fresh, Ticks wanted) noexcept;
     void add_inserted(Frame& fresh) noexcept;
     void run_watchers(const Frame& fresh) noexcept;
     const ContentFormat& cached_format(Name field) const noexcept;

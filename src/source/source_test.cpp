@@ -2,28 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "base/error.h"
+#include "base/test_allocations.h"
 #include "sched/manual_time.h"
 #include "sched/scheduler.h"
 #include "source/output.h"
 #include "source/ramp.h"
-
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // malloc and free are the pair here
-
-namespace {
-thread_local long allocations = 0;
-}
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* p = std::malloc(size ? size : 1)) return p;
-    throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace castile {
 namespace {
@@ -226,9 +210,9 @@ TEST_F(Sources, APlainChainAllocatesNothing) {
     const auto clock = out->clock();
     attach_output(out);
     for (int i = 0; i < 10; ++i) clock->tick();
-    const long before = allocations;
+    const long before = test::thread_allocations;
     for (int i = 0; i < 1000; ++i) clock->tick();
-    EXPECT_EQ(allocations - before, 0);
+    EXPECT_EQ(test::thread_allocations - before, 0);
     EXPECT_GT(out->frames, 1000);
     clock->detach(*out);
     clock->tick();

@@ -1,0 +1,18 @@
+# CASTILE_ALLOCATOR: which malloc the whole process uses, libav included. Linked, not preloaded; base/memory.cpp asks it for figures.
+set(CASTILE_ALLOCATOR "system" CACHE STRING "The memory allocator: system, jemalloc or mimalloc")
+set_property(CACHE CASTILE_ALLOCATOR PROPERTY STRINGS system jemalloc mimalloc)
+add_library(castile_allocator INTERFACE)
+if(CASTILE_SANITIZE OR CASTILE_ALLOCATOR STREQUAL "system")
+  # A sanitizer brings its own.
+elseif(CASTILE_ALLOCATOR STREQUAL "jemalloc")
+  pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)
+  target_link_libraries(castile_allocator INTERFACE PkgConfig::jemalloc)
+  set(CASTILE_ALLOCATOR_DEFINITION CASTILE_ALLOCATOR_JEMALLOC)
+elseif(CASTILE_ALLOCATOR STREQUAL "mimalloc")
+  find_package(mimalloc REQUIRED)
+  target_link_libraries(castile_allocator INTERFACE mimalloc)
+  set(CASTILE_ALLOCATOR_DEFINITION CASTILE_ALLOCATOR_MIMALLOC)
+else()
+  message(FATAL_ERROR "CASTILE_ALLOCATOR is ${CASTILE_ALLOCATOR}: it must be system, jemalloc or mimalloc")
+endif()
+set_source_files_properties(src/base/memory.cpp PROPERTIES COMPILE_DEFINITIONS "${CASTILE_ALLOCATOR_DEFINITION}")
