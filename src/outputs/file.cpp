@@ -178,10 +178,14 @@ private:
         }
         job_bytes_ += buffer_.size();
         bytes_ += buffer_.size();
-        jobs_.push_back([writer = writer_, data = std::make_shared<const std::vector<std::uint8_t>>(std::move(buffer_))] {
-            writer->write(*data);
-        });
-        buffer_ = {};
+        // Written out, a buffer comes back: the disk's thread holds it no longer.
+        auto& full = buffers_[next_buffer_];
+        next_buffer_ = 1 - next_buffer_;
+        if (!full || full.use_count() > 1) full = std::make_shared<std::vector<std::uint8_t>>();
+        std::atomic_thread_fence(std::memory_order_acquire);
+        full->swap(buffer_);
+        buffer_.clear();
+        jobs_.push_back([writer = writer_, data = full] { writer->write(*data); });
     }
 
     void hand_over() noexcept {
@@ -194,6 +198,8 @@ private:
     std::vector<FileQueue::Job> jobs_;
     std::size_t job_bytes_ = 0;
     std::vector<std::uint8_t> buffer_;
+    std::shared_ptr<std::vector<std::uint8_t>> buffers_[2];   // handed over, the last ones
+    std::size_t next_buffer_ = 0;
     std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
     MetadataPtr metadata_;
     bool open_ = false;             // a file was asked for, and is not known to have failed

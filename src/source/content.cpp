@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "source/source.h"
@@ -11,6 +12,7 @@ namespace castile {
 class ContentVariable {
 public:
     ContentPtr parent;
+    std::size_t members = 1;  ///< of a root: how many variables it stands for
     std::map<Name, ContentFormat> fields;
     struct Link { Name ours; std::weak_ptr<ContentVariable> other; Name theirs; };
     std::vector<Link> links;  ///< fields that another variable's field follows, and the other way round
@@ -21,10 +23,17 @@ namespace {
 
 std::mutex content_mutex;  // guards every variable
 
+const ContentPtr& root_of(const ContentPtr& c) {
+    const ContentPtr* root = &c;
+    while ((*root)->parent) root = &(*root)->parent;
+    return *root;
+}
+
+// Whoever was on the way points to the root from now on: what stood between is kept by nobody.
 ContentVariable& find(const ContentPtr& c) {
-    ContentVariable* v = c.get();
-    while (v->parent) v = v->parent.get();
-    return *v;
+    const ContentPtr root = root_of(c);
+    for (ContentPtr at = c; at->parent && at->parent != root;) at = std::exchange(at->parent, root);
+    return *root;
 }
 
 std::string describe(const ContentFormat& f) {
@@ -76,14 +85,24 @@ void unify_content(const ContentPtr& a, const ContentPtr& b) {
             if (!from.fields.contains(field)) throw Error(fmt::format("The source has no track \"{}\".", field.str()));
         to.closed = true;
     }
-    ContentPtr root = a;
-    while (root->parent) root = root->parent;
     from.fields.clear();
     to.links.insert(to.links.end(), from.links.begin(), from.links.end());
     from.links.clear();
-    from.parent = root;
-    for (const ContentVariable::Link& link : std::vector(to.links))
-        if (const auto found = to.fields.find(link.ours); found != to.fields.end())
+    std::erase_if(to.links, [](const ContentVariable::Link& link) { return link.other.expired(); });
+    to.members += from.members;
+    // The larger group's root stays: sources that come and go at run time hang below it, and take nothing with them but themselves.
+    if (2 * from.members > to.members) {
+        from.fields.swap(to.fields);
+        from.links.swap(to.links);
+        from.closed = to.closed;
+        from.members = to.members;
+        to.parent = root_of(b);
+    } else {
+        from.parent = root_of(a);
+    }
+    ContentVariable& joined = find(a);
+    for (const ContentVariable::Link& link : std::vector(joined.links))
+        if (const auto found = joined.fields.find(link.ours); found != joined.fields.end())
             if (const ContentPtr other = link.other.lock()) require(find(other), link.theirs, found->second);
 }
 

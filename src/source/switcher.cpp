@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/error.h"
 
@@ -14,10 +15,17 @@ class Ending final : public Source {
 public:
     Ending(SourcePtr input, Ticks length) : Source(input->id() + ".ending"), left_(length) { add_input(std::move(input), true); }
     std::optional<Ticks> remaining() noexcept override { return left_; }
-    Source* effective_source() noexcept override { return inputs()[0]->effective_source(); }
+    Source* effective_source() noexcept override { return inputs().empty() ? this : inputs()[0]->effective_source(); }
 
 protected:
-    bool can_generate() noexcept override { return left_.count > 0 && inputs()[0]->ready(); }
+    bool can_generate() noexcept override {
+        if (left_.count > 0) return inputs()[0]->ready();
+        // Heard out, it lets go of its input: else each transition would keep the one before alive, for ever.
+        if (!std::exchange(released_, true)) clock()->run_between_ticks([weak = weak_from_this()] {
+            if (const auto self = std::static_pointer_cast<Ending>(weak.lock())) self->remove_input(*self->inputs()[0]);
+        });
+        return false;
+    }
     void generate(Frame& out, Ticks wanted) noexcept override {
         Source& input = *inputs()[0];
         const Frame& frame = input.peek_frame();
@@ -29,6 +37,7 @@ protected:
 
 private:
     Ticks left_;
+    bool released_ = false;
 };
 
 }  // namespace
