@@ -39,6 +39,7 @@ struct Worker {
     Instant over_logged{};
     std::int64_t runs = 0, late_runs = 0, demotions = 0;
     Duration clock_time{}, handler_time{};
+    Duration typical_run = std::chrono::milliseconds(1);  ///< of a clock: a decaying average
 
     pid_t id = 0;                                 ///< gettid, once it runs
     std::unique_ptr<KernelThread> kernel;         ///< given before it works

@@ -26,6 +26,8 @@ constexpr Duration too_slow = 1s;          // a wait that is told
 constexpr Duration pause_time = 1s;        // a process that did not run for so long was stopped
 constexpr Duration handler_budget = 500us; // for normal handlers between two isochronous runs
 
+constexpr Duration short_run = 200us, short_wait = 1ms;  // for runs shorter than that a second worker is called after this
+
 constexpr Duration cpu_sample_time = 200ms;
 constexpr Duration report_time = 10s;      // between two lines about the same worker or task
 
@@ -154,13 +156,17 @@ bool Scheduler::Impl::run_iso(Lock& lock, Worker& me, Instant now) {
         log_line(LogLevel::info, "scheduler",
                  fmt::format("The machine is too slow: {} waited {:.2f} s.", entry.task->name(), std::chrono::duration<double>(late).count()));
     }
-    // Others are due: one worker more. When this one is busy already, it shares also what is not due yet.
-    if (iso.earliest() <= now || normal.earliest() <= now || (me.share_now > options.iso_cpu / 2 && runnable(iso))) wake_parked();
+    // Others are due: one worker more. When this one is busy already, it shares also what is not due yet. Where runs are short,
+    // waking another and taking turns at the queues costs more than it brings: it comes when this one does not get through.
+    const bool backlog = iso.earliest() <= now || normal.earliest() <= now || (me.share_now > options.iso_cpu / 2 && runnable(iso));
+    if (backlog && me.typical_run >= short_run) wake_parked();
+    else if (backlog && (watch < now + short_wait / 2 || watch > now + short_wait)) set_watch(now + short_wait);
     else if (!parked.empty() && (watch < now + watch_time / 2 || watch == Instant::max())) set_watch(now + watch_time);
     run_entry(lock, &me, entry, now);
     const Instant end = time.now();
     me.busy_since = end;
     me.clock_time += end - now;
+    me.typical_run += (end - now - me.typical_run) / 8;
     run_handlers(lock, fair ? std::max<Duration>(end - now, 1ms) : handler_budget);
     me.handler_time += time.now() - end;
     return true;

@@ -34,9 +34,7 @@ protected:
     bool can_generate() noexcept override { return true; }
 
     void generate(Frame& out, Ticks wanted) noexcept override {
-        PcmBlock block(pcm_channels(), static_cast<std::size_t>(wanted.count));
-        fill(block);
-        out.track(audio) = std::move(block);
+        out.track(audio) = make_block(static_cast<std::size_t>(wanted.count));
         out.set_length(wanted);
         for (std::int64_t at = 0; at < wanted.count;) {
             if (at_start_) begin_track(out, Ticks{at});
@@ -47,6 +45,11 @@ protected:
         }
     }
 
+    virtual PcmBlock make_block(std::size_t samples) noexcept {
+        PcmBlock block(pcm_channels(), samples);
+        fill(block);
+        return block;
+    }
     virtual void fill(PcmBlock& block) noexcept = 0;
 
 private:
@@ -68,7 +71,17 @@ public:
     using Generator::Generator;
 
 protected:
+    PcmBlock make_block(std::size_t samples) noexcept override {
+        if (silence_.channels() != pcm_channels() || silence_.samples() < samples) {
+            silence_ = PcmBlock(pcm_channels(), samples);
+            fill(silence_);
+        }
+        return silence_.slice(0, samples);
+    }
     void fill(PcmBlock& block) noexcept override { block.clear(); }
+
+private:
+    PcmBlock silence_;   // shared by all frames; who writes to one gets a copy
 };
 
 /// A tone from a function of the phase (0 to 1); the phase goes on smoothly when the frequency changes.
