@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <string>
 
 #include "lang/builtin.h"
 #include "request/annotate.h"
@@ -180,9 +182,10 @@ const RegisterBuiltin annotate_parse{Builtin{
     .call = [](const BuiltinArgs& args) {
         const auto annotated = parse_annotations(args[0].as_string());
         if (!annotated) throw lang::RuntimeError("string", annotated.error().message);
+        std::map<std::string, std::string> metadata;   // the last of two equal labels counts
+        for (const auto& [label, value] : annotated->entries) metadata[label] = value;
         std::vector<Value> entries;
-        for (const auto& [label, value] : annotated->entries)
-            entries.push_back(Value::tuple({Value::string(label), Value::string(value)}));
+        for (const auto& [label, value] : metadata) entries.push_back(Value::tuple({Value::string(label), Value::string(value)}));
         return Value::tuple({Value::list(std::move(entries)), Value::string(annotated->rest)});
     },
 }};
