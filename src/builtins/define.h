@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,23 @@ using lang::RuntimeError;
 using lang::Value;
 using Call = Value (*)(const BuiltinArgs&);
 
+/// What to say of a positional parameter whose type says it all.
+inline const char* usual_doc(std::string_view type) {
+    if (type.contains(".{set : ")) return "The variable.";
+    if (type.contains("->")) return type.starts_with('{') ? "A value or a getter." : "The function.";
+    if (type.starts_with('{')) return "A value or a getter.";
+    if (type.starts_with('[')) return "The list.";
+    if (type.ends_with('?')) return "The value, or `null`.";
+    if (type == "string") return "The string.";
+    if (type == "int") return "The integer.";
+    if (type == "float") return "The number.";
+    if (type == "bool") return "The boolean.";
+    if (type == "error") return "The error.";
+    return type.starts_with('\'') ? "The value." : "";
+}
+
 /// A positional parameter, a labelled one, an optional labelled one, an optional positional one.
-inline BuiltinParam pos(const char* type, const char* doc = "") { return {"", type, nullptr, doc}; }
+inline BuiltinParam pos(const char* type, const char* doc = "") { return {"", type, nullptr, *doc ? doc : usual_doc(type)}; }
 inline BuiltinParam arg(const char* label, const char* type, const char* doc = "") { return {label, type, nullptr, doc}; }
 inline BuiltinParam opt(const char* label, const char* type, const char* value, const char* doc = "") { return {label, type, value, doc}; }
 inline BuiltinParam opt_pos(const char* type, const char* value, const char* doc = "") { return {"", type, value, doc}; }
