@@ -177,7 +177,12 @@ void Checker::fail(int code, Span span, std::string message) const {
 void Checker::fail_type(Span span) const {
     const Unifier::Mismatch& m = env_.unifier.mismatch();
     if (!m.missing_method.empty()) const_cast<Checker*>(this)->fail_method(m.without, nullptr, m.missing_method, span);
-    fail(5, span, "this value has type\n  " + brief(m.given) + "\nbut it should be a subtype of\n  " + brief(m.expected));
+    Diagnostic d;
+    d.code = 5;
+    d.span = span;
+    d.message = "this value has type\n  " + brief(m.given) + "\nbut it should be a subtype of\n  " + brief(m.expected);
+    explain(d);
+    throw ScriptError(std::move(d));
 }
 
 void Checker::fail_method(Type* base, TypeNode* module, Name method, Span span) {

@@ -3,6 +3,7 @@
 
 #include "lang/builtin_table.h"
 #include "lang/checker.h"
+#include "lang/old_arguments.h"
 #include "lang/parse.h"
 
 namespace castile::lang {
@@ -50,6 +51,7 @@ Type* Checker::on(Term& term, term::Apply& apply) {
     Type* function = infer(apply.function);
     expand_arguments(term.span, apply);
     for (term::Argument& a : apply.arguments) infer(a.value);
+    tell_deprecated_arguments(apply);
     Type* below = without_methods(function);
     if (below->kind != TypeKind::arrow) {
         std::vector<TypeParam> params;
@@ -76,8 +78,12 @@ Type* Checker::on(Term& term, term::Apply& apply) {
             fail(6, a.value->span, std::move(message));
         }
         given[i] = true;
+        std::uint32_t position = 0;
+        for (std::uint32_t j = 0; j <= i && a.label.empty(); ++j) position += below->params[j].label.empty();
+        passed_ = {apply.function, a.label, position, a.value->span};
         require(a.value, below->params[i].type);
     }
+    passed_ = {};
     std::string missing;
     for (std::uint32_t i = 0; i < below->count; ++i) {
         const TypeParam& p = below->params[i];
@@ -86,6 +92,20 @@ Type* Checker::on(Term& term, term::Apply& apply) {
     }
     if (!missing.empty()) fail(15, term.span, "Missing arguments in function application: " + missing + ".");
     return below->inner;
+}
+
+/// Old arguments of builtins: their declaration says what to write instead.
+void Checker::tell_deprecated_arguments(const term::Apply& apply) {
+    if (!warns() || std::all_of(apply.arguments.begin(), apply.arguments.end(), [](const term::Argument& a) { return a.label.empty(); })) return;
+    const std::string function = dotted_path(apply.function);
+    if (function.empty() || locals_.contains(split_dotted(function)[0])) return;
+    const TypeNode* node = env_.find(function);
+    if (!node || node->text.empty()) return;   // a definition of the script's own
+    for (const term::Argument& a : apply.arguments) {
+        const std::string* advice = a.label.empty() ? nullptr : old_argument(function, a.label.view());
+        if (advice && env_.old_arguments_told.insert(function + "." + a.label.str()).second)
+            warn(5, a.value->span, "Deprecated: the argument `" + a.label.str() + "` of `" + function + "`: " + *advice);
+    }
 }
 
 // --- methods

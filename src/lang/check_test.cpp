@@ -353,6 +353,23 @@ TEST(Check, MessagesNameWhatDiffers) {
               "Cannot apply that parameter because the function has no argument labeled \"newlin\"! Did you mean `newline`?");
 }
 
+TEST(Check, MessagesSayWhatHelps) {
+    const auto notes = [](const char* script) {
+        std::string all;
+        for (const auto& note : type_of(script).error.notes) all += note.message + " ";
+        return all;
+    };
+    EXPECT_EQ(notes("list.hd(3)"), "It is the unlabeled argument number 1 of `list.hd`. A list is wanted: it is written between brackets, as in `[x, y]`. ");
+    EXPECT_EQ(notes("print(newline=1, 2)"), "It is the argument `newline` of `print`. ");
+    EXPECT_EQ(notes("x = ref(1)\nx + 1"), "It is on the left of `+`. It is a function, or a reference: its value is got by calling it, as in `x()`. ");
+    EXPECT_EQ(notes("string.length((null : string?))"), "It is the unlabeled argument number 1 of `string.length`. It may be null: say what to use then, as in `x ?? otherwise`. ");
+    EXPECT_EQ(notes("if 1 then 2 else 3 end"), "");
+    EXPECT_EQ(notes("f = fun (x) -> x + 1\nf(\"a\")"), "It is the unlabeled argument number 1 of `f`. `int_of_string(x)` reads an integer. ");
+    EXPECT_EQ(notes("(true : () -> bool)"), "A function is wanted: a value between braces is one, as in `{true}`. ");
+    EXPECT_EQ(notes("output.file(%mp3, \"foo\", mean(blank()))"), "It is the unlabeled argument number 3 of `output.file`. The operator `stereo` makes the audio of a source stereo. ");
+    EXPECT_EQ(type_of("(1 : strin)").error.message, "Unknown type constructor: strin. Did you mean `string`?");
+}
+
 TEST(Check, ErrorsStandAtTheSubterm) {
     const Outcome outcome = type_of("x = 1\nprint(x + \"a\")");
     ASSERT_EQ(outcome.error.code, 5);

@@ -33,6 +33,7 @@ private:
     void roll_back();
     [[noreturn]] void fail(int code, Span span, std::string message) const;
     [[noreturn]] void fail_type(Span span) const;
+    void explain(Diagnostic& d) const;
     void warn(int code, Span span, std::string message);
     Type* fresh() { return pool_.variable(level_); }
     bool subtype(Type* a, Type* b, Span span);
@@ -109,8 +110,12 @@ private:
     std::vector<Change> changes_;                           ///< of globals, to be undone by an error
     std::vector<TypeNode*> top_;                            ///< top-level variables of this program
     int level_ = 0, depth_ = 0;
+    struct Passed { const Term* function = nullptr; Name label; std::uint32_t position = 0; Span span; };
+    Passed passed_;                                         ///< the argument whose type is being compared, for messages
 };
 
+/// "list.map" of a path of variables; empty when it is none.
+std::string dotted_path(const Term* term);
 /// A deep copy, so that two functions can hold the same default.
 Term* copy_term(Arena& arena, const Term* term);
 

@@ -50,6 +50,7 @@ struct TypeEnvironment::Impl {
     struct ConstructorMethodNode { std::string_view text; TypeField field; };
     std::unordered_map<Name, std::unordered_map<Name, ConstructorMethodNode>> constructor_methods;
     std::unordered_map<std::string, Scheme> encoder_types;
+    std::unordered_set<std::string> old_arguments_told;   ///< "fallback.track_sensitive"
 
     TypeNode* make_node() { return &nodes.emplace_back(); }
     std::string_view keep(std::string_view text) { return texts.emplace_back(text); }

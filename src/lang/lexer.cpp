@@ -316,8 +316,8 @@ Token Lexer::next() {
         return word(length);
     }
     if (digit(c) || (c == '.' && digit(at(begin + 1)))) return number();
-    // A name of a setting may start with _ and a digit, after its dot only: codecs._4xm.
-    if (c == '_' && digit(at(begin + 1)) && (previous_ == Tok::dot || previous_ == Tok::question_dot)) {
+    // A name of a setting may start with _ and a digit, after its dot and in types only: codecs._4xm.
+    if (c == '_' && digit(at(begin + 1)) && (types_ || previous_ == Tok::dot || previous_ == Tok::question_dot)) {
         std::size_t end = begin + 1;
         while (digit(at(end))) ++end;
         return word(end - begin + name_rest_length(end));

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "lang/diag.h"
+#include "lang/environment.h"
 #include "lang/parse.h"
 #include "lang/type_constraint.h"
 
@@ -207,7 +208,15 @@ Type* TypeReader::named(Name name, const TypeExpr& e, Scope& scope) {
     }
     if (text == "subtitle") return pool_.constructor("subtitles");
     if (scope.declaration || known(name)) return pool_.constructor(name);
-    fail(e.span, "Unknown type constructor: " + name.str() + ".");
+    unknown(name, e.span);
+}
+
+void TypeReader::unknown(Name constructor, Span span) {
+    std::vector<std::string> candidates{"int", "float", "string", "bool", "unit", "source", "getter", "ref", "never", "pcm", "yuv420p", "format"};
+    for (Name name : known_) candidates.push_back(name.str());
+    std::sort(candidates.begin(), candidates.end());
+    const std::string near = nearest_name(constructor.view(), candidates);
+    fail(span, "Unknown type constructor: " + constructor.str() + "." + (near.empty() ? "" : " Did you mean `" + near + "`?"));
 }
 
 Type* TypeReader::apply(const texpr::Apply& a, const TypeExpr& e, Scope& scope, int depth) {
@@ -226,7 +235,7 @@ Type* TypeReader::apply(const texpr::Apply& a, const TypeExpr& e, Scope& scope, 
     if (a.name == Name("getter")) return pool_.getter(only());
     if (a.name == Name("list")) return pool_.list(only());
     if (!parametric_content(a.name.view()).empty()) return content(a, e, scope, depth);
-    if (!scope.declaration && !known(a.name)) fail(e.span, "Unknown type constructor: " + a.name.str() + ".");
+    if (!scope.declaration && !known(a.name)) unknown(a.name, e.span);
     std::vector<Type*> arguments;
     for (const texpr::ApplyArg& arg : a.args) arguments.push_back(arg.type ? read(*arg.type, scope, depth + 1) : pool_.literal(Name(arg.literal)));
     return pool_.constructor(a.name, arguments);

@@ -37,6 +37,7 @@ private:
     Type* variable(Name name, Scope& scope);
     void quantify_methods(Type* t, Type* root);
     bool known(Name constructor);
+    [[noreturn]] void unknown(Name constructor, Span span);
 
     TypePool& pool_;
     std::vector<std::string_view> unread_;

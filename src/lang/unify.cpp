@@ -59,9 +59,9 @@ void Unifier::enter() {
 }
 
 bool Unifier::differ(Type* a, Type* b) {
-    mismatch_ = {};
-    mismatch_.given = a;
-    mismatch_.expected = b;
+    Type* inner_given = mismatch_.inner_given ? mismatch_.inner_given : a;
+    Type* inner_expected = mismatch_.inner_expected ? mismatch_.inner_expected : b;
+    mismatch_ = {a, b, {}, nullptr, inner_given, inner_expected};
     return false;
 }
 

@@ -21,6 +21,8 @@ public:
         Type* expected = nullptr;
         Name missing_method;       ///< not empty: the value itself lacks this method
         Type* without = nullptr;   ///< the type that lacks it
+        Type* inner_given = nullptr;      ///< the innermost parts that differ, for hints
+        Type* inner_expected = nullptr;
     };
 
     /// Makes `a` usable wherever `b` is wanted. False leaves some variables bound: only for ending in an error.

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "lang/old_arguments.h"
 #include "script/values.h"
 
 namespace castile::operators {
@@ -50,8 +51,23 @@ std::function<void(const SourcePtr&, bool)> on_leave(const Value& function) {
 
 }  // namespace
 
+constexpr const char* track_sensitive_advice = "set it on each source: s.{track_sensitive = false}.";
+constexpr const char* replay_metadata_advice = "set it on each source: s.{replay_metadata = false}.";
+constexpr const char* transitions_advice = "give the source that is entered a method `on_select`.";
+constexpr const char* weights_advice = "set it on each source: s.{weight = 2}.";
+
 const std::string child_type = "source('a).{" CASTILE_CHILD_METHODS "}";
 const std::string weighted_child_type = "source('a).{" CASTILE_CHILD_METHODS ", weight? : {int}}";
+
+const lang::RegisterOldArgument old_spellings[] = {
+    {"fallback", "track_sensitive", track_sensitive_advice}, {"switch", "track_sensitive", track_sensitive_advice},
+    {"fallback", "replay_metadata", replay_metadata_advice}, {"switch", "replay_metadata", replay_metadata_advice},
+    {"rotate", "replay_metadata", replay_metadata_advice},   {"random", "replay_metadata", replay_metadata_advice},
+    {"fallback", "transitions", transitions_advice},         {"switch", "transitions", transitions_advice},
+    {"rotate", "transitions", transitions_advice},           {"random", "transitions", transitions_advice},
+    {"rotate", "weights", weights_advice},                   {"random", "weights", weights_advice},
+    {"switch", "single", "set it on each source: s.{single = true}."},
+};
 
 std::vector<lang::BuiltinParam> old_parameters(bool track_sensitive, bool weights) {
     std::vector<lang::BuiltinParam> params;
@@ -106,13 +122,7 @@ Switcher::Child child_of(const Value& value, std::size_t index, std::size_t coun
     return child;
 }
 
-void apply_old(const script::Args& args, const OldSpelling& old, Switcher& switcher) {
-    if (given(old.track_sensitive)) args.deprecated_argument("track_sensitive", "set it on each source: s.{track_sensitive = false}.");
-    if (given(old.transitions) && !old.transitions.elements().empty())
-        args.deprecated_argument("transitions", "give the source that is entered a method `on_select`.");
-    if (given(old.weights) && !old.weights.elements().empty()) args.deprecated_argument("weights", "set it on each source: s.{weight = 2}.");
-    if (given(old.replay_metadata) && old.replay_metadata.kind() == Value::Kind::boolean && !old.replay_metadata.as_bool())
-        args.deprecated_argument("replay_metadata", "set it on each source: s.{replay_metadata = false}.");
+void apply_old(const OldSpelling& old, Switcher& switcher) {
     if (given(old.transition_length)) switcher.transition_length = old.transition_length.as_float();
     if (given(old.override_metadata)) switcher.transition_override = old.override_metadata.as_string();
 }

@@ -22,7 +22,7 @@ std::vector<lang::BuiltinParam> old_parameters(bool track_sensitive, bool weight
 Switcher::Child child_of(const lang::Value& source, std::size_t index, std::size_t count, const OldSpelling& old);
 
 /// Warns once for each old parameter that is used, and sets what belongs to the operator as a whole.
-void apply_old(const script::Args& args, const OldSpelling& old, Switcher& switcher);
+void apply_old(const OldSpelling& old, Switcher& switcher);
 
 /// A {bool} or {int} as a function that is safe in a tick; null when it is not given.
 std::function<bool()> bool_getter(const lang::Value& value, bool otherwise);

@@ -21,7 +21,7 @@ SourcePtr build(Args& args) {
     const auto values = args.value(sources).elements();
     for (const lang::Value& value : values) children.push_back(child_of(value, children.size(), values.size(), old));
     auto switcher = std::make_shared<T>(std::move(children));
-    apply_old(args, old, *switcher);
+    apply_old(old, *switcher);
     return switcher;
 }
 

@@ -27,7 +27,7 @@ SourcePtr build_fallback(Args& args) {
     const auto values = args.value(sources).elements();
     for (const lang::Value& value : values) children.push_back(child_of(value, children.size(), values.size(), old));
     auto switcher = std::make_shared<Switcher>("fallback", std::move(children));
-    apply_old(args, old, *switcher);
+    apply_old(old, *switcher);
     return switcher;
 }
 
@@ -45,7 +45,7 @@ SourcePtr build_switch(Args& args) {
     }
     auto switcher = std::make_shared<Switcher>("switch", std::move(children));
     switcher->evaluate_all = args.boolean(all_predicates);
-    apply_old(args, old, *switcher);
+    apply_old(old, *switcher);
     return switcher;
 }
 
