@@ -427,7 +427,9 @@ std::string ast_json(std::uint32_t file, bool spans) {
     Arena tree;
     std::vector<Diagnostic> warnings;
     const ast::Program program = Parser(tree, tree, file, warnings).program();
-    return Printer(spans).program(program);
+    return ast_json(program, spans);
 }
+
+std::string ast_json(const ast::Program& program, bool spans) { return Printer(spans).program(program); }
 
 }  // namespace castile::lang

@@ -1,6 +1,7 @@
 #pragma once
 // Diagnostics: errors and warnings as data, printed with the source line and a caret.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -17,6 +18,9 @@ namespace castile::lang {
 class SourceMap {
 public:
     std::uint32_t add(std::string name, std::string text);
+    std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(files_.size()); }
+    /// Drops the files from that number on: for texts that were only looked at. No span of theirs may be left.
+    void forget_from(std::uint32_t file) { files_.resize(std::min<std::size_t>(files_.size(), file)); }
     const std::string& name(std::uint32_t file) const { return files_.at(file).name; }
     const std::string& text(std::uint32_t file) const { return files_.at(file).text; }
     /// A default Span (file 0) is nowhere.
@@ -46,6 +50,7 @@ struct Diagnostic {
     std::string message;
     struct Note { Span span; std::string message; };
     std::vector<Note> notes;
+    bool incomplete = false;    ///< the text ended where more was expected: a prompt then asks for another line
 };
 
 /// "At script.liq, line 1, char 0-3:\n<line>\n<carets>\nError 5: ..." (Liquidsoap's shape).

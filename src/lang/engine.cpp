@@ -184,6 +184,21 @@ Term* Engine::parse(const std::string& name, std::string text, std::vector<Diagn
     return impl_->parse(impl_->new_arena(), name, std::move(text), warnings);
 }
 
+Engine::Analysis Engine::analyse(const std::string& name, std::string text) {
+    std::lock_guard lock(impl_->front_end_mutex);
+    Analysis result;
+    try {
+        Arena& arena = impl_->new_arena();
+        result.term = impl_->parse(arena, name, std::move(text), result.warnings);
+        impl_->load_for(result.term);
+        CheckResult checked = check(arena, impl_->types, result.term);
+        std::ranges::move(checked.warnings, std::back_inserter(result.warnings));
+    } catch (const ScriptError& e) {
+        result.error = e.diagnostic();
+    }
+    return result;
+}
+
 std::vector<Engine::Documented> Engine::documented() {
     std::lock_guard lock(impl_->front_end_mutex);
     for (Library::File& file : impl_->library.files()) impl_->load(file);

@@ -49,6 +49,13 @@ public:
     TypeEnvironment& types() noexcept;
     /// Only parses.
     Term* parse(const std::string& name, std::string text, std::vector<Diagnostic>& warnings);
+    /// Parses and types without ever throwing, for tools: what is wrong is in `error`, and terms read before it have their types.
+    struct Analysis {
+        Term* term = nullptr;                  ///< null when the script does not parse
+        std::optional<Diagnostic> error;
+        std::vector<Diagnostic> warnings;
+    };
+    Analysis analyse(const std::string& name, std::string text);
     /// A definition of the standard library or of a script, as its comments document it.
     struct Documented {
         std::string name, type, text;

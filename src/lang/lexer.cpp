@@ -170,7 +170,7 @@ Lexer::Lexer(std::uint32_t file) : file_(file), text_(source_map().text(file)) {
 }
 
 void Lexer::fail(int code, std::size_t begin, std::size_t end, std::string message) const {
-    throw ScriptError({Severity::error, code, {file_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}, std::move(message), {}});
+    throw ScriptError({Severity::error, code, {file_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}, std::move(message), {}, position_ >= text_.size()});
 }
 
 void Lexer::check_encoding() const {
@@ -518,7 +518,10 @@ Token Lexer::raw_string(std::size_t id_length) {
     const std::size_t begin = position_;
     const std::string end = "|" + std::string(text_.substr(begin + 1, id_length)) + "}";
     const std::size_t close = text_.find(end, begin + id_length + 2);
-    if (close == std::string_view::npos) fail(3, begin, begin + id_length + 2, fmt::format("This raw string is not terminated: its `{}` is missing.", end));
+    if (close == std::string_view::npos) {
+        position_ = text_.size();
+        fail(3, begin, begin + id_length + 2, fmt::format("This raw string is not terminated: its `{}` is missing.", end));
+    }
     position_ = close + end.size();
     return token(Tok::raw_string, begin);
 }

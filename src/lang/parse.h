@@ -12,6 +12,8 @@
 
 namespace castile::lang {
 
+namespace ast { struct Program; }
+
 /// What the preprocessor asks: is a variable defined (%ifdef), which version are we (%ifversion), an encoder known (%ifencoder).
 struct ParseContext {
     std::function<bool(std::string_view)> defined;
@@ -26,6 +28,7 @@ Term* parse_script(Arena& arena, std::uint32_t file, const ParseContext& context
 /// The surface tree of a script as JSON, one line a statement; stable, for tools and tests. `spans`: with the byte offsets of
 /// each node. Included files are not read. Throws ScriptError.
 std::string ast_json(std::uint32_t file, bool spans = true);
+std::string ast_json(const ast::Program& program, bool spans = true);
 
 /// Parses a type as written in a builtin's declaration ("(?id : string?, {float}) -> unit", "'a where 'a is a number type").
 TypeExpr* parse_type(Arena& arena, std::string_view text);

@@ -38,6 +38,7 @@ Token Parser::take() {
         tokens_.clear();
         position_ = 0;
     }
+    if (recorded_ != nullptr) recorded_->push_back(t);
     last_end_ = t.end;
     comments_seen_ = t.comments;
     return t;
@@ -77,7 +78,7 @@ std::string Parser::found(const Token& t) const {
 }
 
 void Parser::fail(int code, Span where, std::string message, std::vector<Diagnostic::Note> notes) const {
-    throw ScriptError({Severity::error, code, where, std::move(message), std::move(notes)});
+    throw ScriptError({Severity::error, code, where, std::move(message), std::move(notes), where.begin >= lexer_.text().size()});
 }
 
 void Parser::unexpected(std::string_view expected) {

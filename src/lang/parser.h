@@ -22,6 +22,8 @@ public:
     Parser(Arena& tree, Arena& types, std::uint32_t file, std::vector<Diagnostic>& warnings);
 
     ast::Program program();
+    /// Every token taken from now on is kept there, for tools that give the script back.
+    void record_tokens(std::vector<Token>* tokens) noexcept { recorded_ = tokens; }
     /// A whole file that holds one type.
     TypeExpr* only_type();
 
@@ -125,6 +127,7 @@ private:
     std::vector<Diagnostic>& warnings_;
     std::vector<Token> tokens_;         ///< read and not yet taken, from position_ on
     std::size_t position_ = 0;
+    std::vector<Token>* recorded_ = nullptr;
     std::uint32_t last_end_ = 0;        ///< of the last token taken
     std::uint32_t comments_seen_ = 0;   ///< those before the last token taken
     unsigned nesting_ = 0;
