@@ -4,64 +4,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/run.h"
 #include "base/settings.h"
-#include "lang/builtin_table.h"
-#include "lang/settings_globals.h"
 #include "lang/text.h"
+#include "request/protocol.h"
 #include "sched/scheduler.h"
+#include "tools/catalogue.h"
 
 namespace castile::app {
 
 namespace {
 
-struct Argument { std::string label, type, default_value, doc; };
-struct Function {
-    std::string name, type, category, doc, deprecated;
-    std::vector<Argument> arguments;
-    std::vector<lang::BuiltinMethod> methods;
+/// With what the catalogue needs around it.
+struct Known {
+    Scheduler scheduler;   // not started: some declarations ask for it
+    std::optional<lang::Engine> engine;
+    tools::Catalogue catalogue;
+    std::vector<std::string> names;   ///< settings and undocumented names too
+
+    explicit Known(const Options& options) {
+        set_scheduler(&scheduler);
+        engine.emplace(engine_options(options));
+        catalogue = tools::make_catalogue(*engine);
+        names = engine->types().names();
+    }
+    ~Known() { set_scheduler(nullptr); }
 };
-
-/// "@param ~x What it is." gives {"x", "What it is."}
-std::pair<std::string, std::string> param_tag(const std::string& text) {
-    std::size_t space = std::min(text.find(' '), text.size());
-    std::string label = text.substr(0, space);
-    if (label.starts_with("~")) label.erase(0, 1);
-    return {label, space < text.size() ? text.substr(space + 1) : ""};
-}
-
-std::map<std::string, Function> all_functions(const Options& options) {
-    Scheduler scheduler;
-    set_scheduler(&scheduler);
-    lang::Engine engine(engine_options(options));
-    std::map<std::string, Function> all;
-    for (const lang::Builtin& b : lang::all_builtins()) {
-        if (b.hidden) continue;
-        Function f{b.name, lang::type_text(b), b.category, b.doc, b.deprecated, {}, b.methods};
-        for (const lang::BuiltinParam& p : b.params) f.arguments.push_back({p.label, p.type, p.default_value ? p.default_value : "", p.doc});
-        all[b.name] = std::move(f);
-    }
-    for (const lang::BuiltinConstant& c : lang::all_constants()) all[c.name] = {c.name, c.type, c.category, c.doc, "", {}, {}};
-    for (const auto& d : engine.documented()) {
-        Function f{d.name, d.type, "Uncategorized", d.text, "", {}, {}};
-        bool hidden = false;
-        for (const auto& [tag, text] : d.tags) {
-            if (tag == "@category") f.category = text;
-            else if (tag == "@deprecated") f.deprecated = text;
-            else if (tag == "@flag") hidden = hidden || text == "hidden";
-            else if (tag == "@param") {
-                auto [label, doc] = param_tag(text);
-                f.arguments.push_back({label, "", "", doc});
-            }
-        }
-        if (!hidden) all[d.name] = std::move(f);
-    }
-    set_scheduler(nullptr);
-    return all;
-}
 
 std::string first_line(const std::string& s) { return s.substr(0, s.find('\n')); }
 
@@ -72,27 +46,28 @@ std::string version_text() {
 }
 
 std::string functions_text(const Options& options, bool by_category) {
+    Known known(options);
     std::string out;
     if (!by_category) {
-        for (const auto& [name, f] : all_functions(options)) out += name + "\n";
+        for (const auto& [name, f] : known.catalogue) out += name + "\n";
         return out;
     }
-    std::map<std::string, std::vector<const Function*>> categories;
-    auto all = all_functions(options);
-    for (const auto& [name, f] : all) categories[f.category].push_back(&f);
+    std::map<std::string, std::vector<std::string>> categories;
+    for (const auto& [name, f] : known.catalogue) categories[f.category].push_back(name);
     for (const auto& [category, functions] : categories) {
-        out += fmt::format("{}{}\n", out.empty() ? "" : "\n", category);
-        for (const Function* f : functions) out += fmt::format("  {:<40} {}\n", f->name, first_line(f->doc));
+        out += fmt::format("{}# {}\n\n", out.empty() ? "" : "\n", category);
+        for (const std::string& name : functions) out += fmt::format("- {}\n", name);
     }
     return out;
 }
 
 std::string functions_json(const Options& options) {
     nlohmann::ordered_json all = nlohmann::ordered_json::object();
-    for (const auto& [name, f] : all_functions(options)) {
+    Known known(options);
+    for (const auto& [name, f] : known.catalogue) {
         nlohmann::ordered_json arguments = nlohmann::ordered_json::object(), methods = nlohmann::ordered_json::object();
         int unlabelled = 0;
-        for (const Argument& a : f.arguments) {
+        for (const auto& a : f.arguments) {
             std::string label = !a.label.empty() ? a.label : unlabelled++ == 0 ? "(unlabeled)" : fmt::format("(unlabeled {})", unlabelled);
             arguments[label] = {{"type", a.type}, {"default", a.default_value.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(a.default_value)}, {"description", a.doc}};
         }
@@ -103,44 +78,97 @@ std::string functions_json(const Options& options) {
     return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string settings_text() {
+std::string functions_markdown(const Options& options, bool deprecated) {
+    Known known(options);
+    std::map<std::string, std::vector<const tools::Described*>> categories;
+    for (const auto& [name, f] : known.catalogue)
+        if (f.deprecated.empty() != deprecated) categories[f.category].push_back(&f);
     std::string out;
-    auto show = [](const SettingValue& v) {
-        struct Visitor {
-            std::string operator()(bool b) const { return b ? "true" : "false"; }
-            std::string operator()(int i) const { return fmt::format("{}", i); }
-            std::string operator()(double d) const { return lang::float_text(d); }
-            std::string operator()(const std::string& s) const { return lang::quote_text(s); }
-            std::string operator()(const std::vector<std::string>& l) const {
-                std::string s;
-                for (const std::string& e : l) s += (s.empty() ? "" : ", ") + lang::quote_text(e);
-                return "[" + s + "]";
-            }
-        };
-        return std::visit(Visitor{}, v);
-    };
-    for (const auto& [name, s] : all_settings())
-        out += fmt::format("## {}\n\n{}\n\n```liquidsoap\nsettings.{} := {}\n```\n\n", name, s->doc(), name, s->nullable() ? "null" : show(s->default_value()));
+    for (const auto& [category, functions] : categories) {
+        std::string anchor;
+        for (const char c : category) {
+            if (std::isalnum(static_cast<unsigned char>(c)) != 0) anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+            else if (!anchor.empty() && anchor.back() != '-') anchor += '-';
+        }
+        out += fmt::format("- [{}](#{})\n", category, anchor);
+    }
+    for (const auto& [category, functions] : categories) {
+        out += fmt::format("\n## {}\n\n", category);
+        for (const tools::Described* f : functions) out += tools::markdown(*f, 3);
+    }
     return out;
 }
 
-std::string describe_function(const Options& options, const std::string& name) {
-    auto all = all_functions(options);
-    auto it = all.find(name);
-    if (it == all.end()) return "";
-    const Function& f = it->second;
-    std::string out = fmt::format("{}\n\n", f.doc);
-    if (!f.deprecated.empty()) out += fmt::format("Deprecated. {}\n\n", f.deprecated);
-    out += fmt::format("Type: {}\n\nCategory: {}\n", f.type, f.category);
-    if (!f.arguments.empty()) out += "\nArguments:\n\n";
-    for (const Argument& a : f.arguments) {
-        out += fmt::format(" * {}{}{}\n", a.label.empty() ? "(unlabeled)" : a.label, a.type.empty() ? "" : " : " + a.type,
-                           a.default_value.empty() ? "" : " (default: " + a.default_value + ")");
-        if (!a.doc.empty()) out += "     " + a.doc + "\n";
-    }
-    if (!f.methods.empty()) out += "\nMethods:\n\n";
-    for (const auto& m : f.methods) out += fmt::format(" * {} : {}\n     {}\n", m.name, m.type, m.doc);
+std::string protocols_markdown() {
+    std::string out;
+    std::map<std::string, Protocol> protocols;
+    for (Protocol& p : all_protocols()) protocols[p.name] = std::move(p);
+    for (const auto& [name, p] : protocols) out += fmt::format("### {}\n\n{}\n\nThe syntax is `{}`.\n\n", name, p.doc, p.syntax);
     return out;
+}
+
+namespace {
+
+std::string setting_markdown(const std::string& name, const SettingBase& s) {
+    struct Visitor {
+        std::string operator()(bool b) const { return b ? "true" : "false"; }
+        std::string operator()(int i) const { return fmt::format("{}", i); }
+        std::string operator()(double d) const { return lang::float_text(d); }
+        std::string operator()(const std::string& text) const { return lang::quote_text(text); }
+        std::string operator()(const std::vector<std::string>& l) const {
+            std::string out;
+            for (const std::string& e : l) out += (out.empty() ? "" : ", ") + lang::quote_text(e);
+            return "[" + out + "]";
+        }
+    };
+    return fmt::format("## {}\n\n{}\n\n```liquidsoap\nsettings.{} := {}\n```\n\n", name, s.doc(), name,
+                       s.nullable() ? "null" : std::visit(Visitor{}, s.default_value()));
+}
+
+/// What is below a module: a line a name.
+std::string module_text(const Known& known, const std::string& name) {
+    const std::vector<std::string> below = tools::members(known.names, name + ".");
+    if (below.empty()) return "";
+    std::string out;
+    for (const std::string& member : below) {
+        const std::string full = name + "." + member;
+        const auto found = known.catalogue.find(full);
+        std::string doc;
+        if (found != known.catalogue.end()) doc = first_line(found->second.doc);
+        else if (const auto setting = full.starts_with("settings.") ? all_settings().find(full.substr(9)) : all_settings().end(); setting != all_settings().end())
+            doc = first_line(setting->second->doc());
+        else if (!tools::members(known.names, full + ".").empty()) doc = "...";
+        out += fmt::format(" * {}{}{}\n", full, doc.empty() ? "" : ": ", doc);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string settings_text() {
+    std::string out;
+    for (const auto& [name, s] : all_settings()) out += setting_markdown(name, *s);
+    return out;
+}
+
+std::expected<std::string, std::string> describe_name(const Options& options, const std::string& name) {
+    Known known(options);
+    std::string out;
+    if (const auto found = known.catalogue.find(name); found != known.catalogue.end()) {
+        out = tools::manual(found->second);
+    } else if (const auto setting = name.starts_with("settings.") ? all_settings().find(name.substr(9)) : all_settings().end(); setting != all_settings().end()) {
+        out = setting_markdown(name.substr(9), *setting->second).substr(3);
+    } else if (std::ranges::binary_search(known.names, name)) {
+        out = fmt::format("Type: {}\n", known.engine->types().type_of(name));
+    }
+    if (const std::string below = module_text(known, name); !below.empty())
+        out += out.empty() ? fmt::format("{} has:\n\n{}", name, below) : fmt::format("\nSee also:\n\n{}", below);
+    if (!out.empty()) return out;
+    std::string message = fmt::format("There is no function, module or setting named {}.", name);
+    const std::vector<std::string> near = tools::near_names(name, known.names, 5);
+    for (const std::string& n : near) message += (&n == near.data() ? " Did you mean: " : ", ") + n;
+    if (!near.empty()) message += "?";
+    return std::unexpected(message);
 }
 
 }  // namespace castile::app

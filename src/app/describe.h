@@ -1,6 +1,7 @@
 #pragma once
 // What the program says about itself: functions, settings, version, build.
 
+#include <expected>
 #include <string>
 
 #include "app/options.h"
@@ -12,7 +13,9 @@ std::string build_text();
 std::string functions_text(const Options& options, bool by_category);
 std::string functions_json(const Options& options);
 std::string settings_text();
-/// Of one function; empty when there is none of that name.
-std::string describe_function(const Options& options, const std::string& name);
+std::string functions_markdown(const Options& options, bool deprecated);
+std::string protocols_markdown();
+/// Of a function, a module or a setting; else a sentence with the names near to it.
+std::expected<std::string, std::string> describe_name(const Options& options, const std::string& name);
 
 }  // namespace castile::app

@@ -3,11 +3,14 @@
 #include "app/interactive.h"
 
 #include <editline/readline.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 
@@ -16,48 +19,81 @@
 #include "builtins/lifecycle.h"
 #include "builtins/threads.h"
 #include "lang/eval.h"
+#include "lang/library.h"
+#include "tools/prompt.h"
 
 namespace castile::app {
 
 namespace {
 
-lang::Engine* current = nullptr;   // for completion, which libedit calls without context
+constexpr int history_lines = 2000;
+
+// For completion, which libedit calls without context.
+lang::Engine* current = nullptr;
+std::vector<std::string> library_names;
 
 char* complete_name(const char* start, int state) {
     static std::vector<std::string> matches;
-    if (state == 0) {
-        matches.clear();
-        for (std::string& name : current->types().names())
-            if (name.starts_with(start)) matches.push_back(std::move(name));
-    }
+    if (state == 0) matches = tools::completions(*current, library_names, start);
     return static_cast<std::size_t>(state) < matches.size() ? strdup(matches[static_cast<std::size_t>(state)].c_str()) : nullptr;
 }
 
-bool read_line(const char* prompt, std::string& line) {
-    if (!isatty(STDIN_FILENO)) return static_cast<bool>(std::getline(std::cin, line));
-    char* typed = readline(prompt);
-    if (!typed) return false;
-    line = typed;
-    if (!line.empty()) add_history(typed);
-    std::free(typed);
-    return true;
+/// $XDG_STATE_HOME/castile/history; empty when there is no home.
+std::string history_path() {
+    const char* state = std::getenv("XDG_STATE_HOME");
+    const char* home = std::getenv("HOME");
+    std::string folder = state != nullptr && *state == '/' ? state : home != nullptr && *home == '/' ? std::string(home) + "/.local/state" : "";
+    if (folder.empty()) return "";
+    folder += "/castile";
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    return error ? "" : folder + "/history";
 }
 
-/// The name that a single definition gives, "_" else.
-std::string defined_name(const std::string& text) {
-    std::size_t n = 0;
-    while (n < text.size() && (std::isalnum(static_cast<unsigned char>(text[n])) || text[n] == '_')) ++n;
-    std::size_t equals = text.find_first_not_of(' ', n);
-    bool definition = n > 0 && equals != text.npos && text[equals] == '=' && (equals + 1 == text.size() || text[equals + 1] != '=');
-    return definition ? text.substr(0, n) : "_";
+class Prompt {
+public:
+    Prompt() : terminal_(isatty(STDIN_FILENO) != 0) {
+        if (!terminal_) return;
+        using_history();
+        stifle_history(history_lines);
+        path_ = history_path();
+        if (!path_.empty()) read_history(path_.c_str());
+        rl_completion_entry_function = complete_name;
+        static char breaks[] = " \t\n\"'`@$><=;|&{}()[],+-*/!?:~%^#";
+        rl_basic_word_break_characters = breaks;
+        rl_completion_append_character = '\0';
+    }
+    bool terminal() const noexcept { return terminal_; }
+    bool read(bool first, std::string& line) {
+        if (!terminal_) return static_cast<bool>(std::getline(std::cin, line));
+        char* typed = readline(first ? "# " : "  ");
+        if (typed == nullptr) return false;
+        line = typed;
+        if (!line.empty()) {
+            add_history(typed);
+            // At once: the end may come by a signal.
+            if (!path_.empty() && write_history(path_.c_str()) == 0) chmod(path_.c_str(), S_IRUSR | S_IWUSR);
+        }
+        std::free(typed);
+        return true;
+    }
+
+private:
+    bool terminal_;
+    std::string path_;
+};
+
+void show(const std::string& name, const std::string& type, const lang::Value& value) {
+    std::printf("%s : %s = %s\n", name.c_str(), type.c_str(), lang::to_string(value, true).c_str());
 }
 
-void evaluate(lang::Engine& engine, const std::string& line) {
+void evaluate(lang::Engine& engine, const std::string& text, const tools::Input& input) {
     std::vector<lang::Diagnostic> warnings;
     try {
-        std::string name = defined_name(line);
-        lang::Value value = engine.run_script("<console>", name == "_" ? line : line + "\n" + name, warnings);
-        std::printf("%s : %s = %s\n", name.c_str(), engine.last_type().c_str(), lang::to_string(value, true).c_str());
+        const lang::Value value = engine.run_script("<console>", text, warnings);
+        for (const std::string& name : input.names)
+            if (const auto bound = engine.global(name)) show(name, engine.types().type_of(name), *bound);
+        if (input.value) show("-", engine.last_type(), value);
         builtins::after_task();
     } catch (const lang::RuntimeError& e) {
         std::printf("%s\n", lang::render(lang::to_diagnostic(e)).c_str());
@@ -69,24 +105,40 @@ void evaluate(lang::Engine& engine, const std::string& line) {
     std::fflush(stdout);
 }
 
+bool blank(const std::string& text) { return text.find_first_not_of(" \n\t\r") == std::string::npos; }
+
 void loop(lang::Engine& engine) {
     current = &engine;
-    rl_completion_entry_function = complete_name;
-    std::printf("\nWelcome to Castile's interactive interpreter. End an expression with ;; to evaluate it, or a line that stands alone. Ctrl-D ends.\n\n");
+    lang::Library library(lang::Library::find_directory());
+    for (const lang::Library::File& file : library.files()) library_names.insert(library_names.end(), file.names.begin(), file.names.end());
+    std::ranges::sort(library_names);
+    std::printf("\nWelcome to Castile's interactive interpreter. What is complete at the end of a line is evaluated; ;; or two empty lines end it\n"
+                "where it stands. Tab completes names and methods, Ctrl-D ends.\n\n");
     std::fflush(stdout);
+    Prompt prompt;
     std::string text, line;
-    while (!builtins::shutdown_requested() && read_line(text.empty() ? "# " : "  ", line)) {
-        text += line;
-        std::size_t end = text.rfind(";;");
-        bool open = text.find("def ") == 0 || text.find("begin") == 0 || text.ends_with("\\");
-        if (end == text.npos && open) {
-            if (text.ends_with("\\")) text.pop_back();
-            text += "\n";
+    int empty = 0;
+    bool open = true;
+    while (open && !builtins::shutdown_requested()) {
+        open = prompt.read(text.empty(), line);
+        if (!open && blank(text)) break;
+        if (open) {
+            empty = blank(line) ? empty + 1 : 0;
+            text += line + "\n";
+        }
+        const std::size_t end = text.find_last_not_of(" \n\t\r");
+        const bool ended = end != std::string::npos && end > 0 && text.compare(end - 1, 2, ";;") == 0;
+        if (ended) text.erase(end - 1);
+        if (blank(text)) {
+            text.clear();
             continue;
         }
-        if (end != text.npos) text.erase(end);
-        if (text.find_first_not_of(" \n\t") != text.npos) evaluate(engine, text);
+        const tools::Input input = tools::read_input(engine, text);
+        // What cannot be complete is not run, unless that is asked for or no more will come.
+        if (input.incomplete && !ended && open && empty < 2) continue;
+        evaluate(engine, text, input);
         text.clear();
+        empty = 0;
     }
     builtins::request_shutdown(0);
 }

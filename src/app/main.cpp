@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "lang/eval.h"
+#include "tools/format.h"
 
 namespace {
 
@@ -31,15 +33,15 @@ int perform(const Options& options) {
     case list_functions: print(castile::app::functions_text(options, false)); return 0;
     case list_functions_by_category: print(castile::app::functions_text(options, true)); return 0;
     case list_functions_json: print(castile::app::functions_json(options)); return 0;
+    case list_functions_md: print(castile::app::functions_markdown(options, false)); return 0;
+    case list_deprecated_functions_md: print(castile::app::functions_markdown(options, true)); return 0;
+    case list_protocols_md: print(castile::app::protocols_markdown()); return 0;
     case list_settings: print(castile::app::settings_text()); return 0;
     case describe: {
-        std::string text = castile::app::describe_function(options, options.name);
-        if (text.empty()) {
-            std::fprintf(stderr, "There is no function named %s.\n", options.name.c_str());
-            return 1;
-        }
-        print(text);
-        return 0;
+        const auto text = castile::app::describe_name(options, options.name);
+        if (text) print(*text);
+        else std::fprintf(stderr, "%s\n", text.error().c_str());
+        return text ? 0 : 1;
     }
     case check_library: return castile::app::check_library(options);
     case check:
@@ -63,6 +65,9 @@ void report(const castile::lang::Diagnostic& d) {
 
 int main(int argc, char** argv) {
     castile::tune_allocator();
+    const std::string command = argc > 1 ? argv[1] : "";
+    if (command == "fmt") return castile::tools::format_command(argc - 2, argv + 2);
+    if (command == "lsp") return castile::app::serve_editor();
     Options options;
     try {
         options = castile::app::parse_options(argc, argv);

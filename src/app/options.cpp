@@ -24,14 +24,18 @@ Options parse_options(int argc, char** argv) {
     action("-c,--check", check, "Parse and check the types of the script; do not run it.");
     action("--check-lib", check_library, "Check the declarations of all functions and the whole standard library.");
     action("-p,--parse-only", parse_only, "Only parse the script.");
-    action("--print-json-term", print_json, "Print the parsed script as JSON.");
+    action("--print-json-term,--json-term", print_json, "Print the parsed script as JSON.");
     action("--version", version, "Print the version.");
     action("--build-config", build_config, "Print how this program was built.");
     action("--list-functions", list_functions, "List all functions.");
     action("--list-functions-by-category", list_functions_by_category, "List all functions by category.");
     action("--list-functions-json", list_functions_json, "Describe all functions as JSON.");
-    action("--list-settings", list_settings, "List all settings.");
-    app.add_option_function<std::string>("-h", [&o](const std::string& name) { o.action = describe; o.name = name; }, "Describe a function.");
+    action("--list-functions-md", list_functions_md, "Describe all functions in Markdown, by category.");
+    action("--list-deprecated-functions-md", list_deprecated_functions_md, "Describe the deprecated functions in Markdown.");
+    action("--list-protocols-md", list_protocols_md, "Describe the protocols of requests in Markdown.");
+    action("--list-settings,--list-settings-md", list_settings, "List all settings in Markdown.");
+    app.add_option_function<std::string>("-h", [&o](const std::string& name) { o.action = describe; o.name = name; },
+                                         "Describe a function (playlist), a module (list) or a setting (settings.log.level).");
     action("--help", help, "Print this.");
     app.add_flag_callback("-q,--quiet", [&o] { o.log_to_stdout = false; }, "Do not print the log.");
     app.add_flag_callback("-v,--verbose", [&o] { o.log_to_stdout = true; }, "Print the log.");
@@ -50,7 +54,7 @@ Options parse_options(int argc, char** argv) {
     for (const char* accepted : {"--no-cache", "--cache-stdlib", "--cache-only", "--unsafe", "--safe", "--no-external-plugins", "--disable-deprecated",
                                  "--enable-deprecated", "--no-deprecated", "--no-fallible-check", "--profile", "--raw-errors", "--debug-errors"})
         app.add_flag(std::string(accepted))->group("");
-    o.help = app.help();
+    o.help = app.help() + "\ncastile fmt [--check] [--stdout] FILE... formats scripts; castile lsp serves editors on standard input and output.\n";
     std::ranges::reverse(words);   // as CLI11 takes them
     try {
         app.parse(words);

@@ -8,7 +8,7 @@
 namespace castile::app {
 
 struct Options {
-    enum class Action { run, check, check_library, parse_only, print_json, version, build_config, list_functions, list_functions_by_category, list_functions_json, list_settings, describe, help };
+    enum class Action { run, check, check_library, parse_only, print_json, version, build_config, list_functions, list_functions_by_category, list_functions_json, list_functions_md, list_deprecated_functions_md, list_protocols_md, list_settings, describe, help };
     Action action = Action::run;
     std::vector<std::string> scripts;      ///< files, expressions, "-"
     std::vector<std::string> arguments;    ///< after "--": the script's own

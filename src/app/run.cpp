@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -25,12 +26,14 @@
 #include "clock/clock.h"
 #include "formats/formats.h"
 #include "lang/builtin_table.h"
+#include "lang/library.h"
 #include "lang/parse.h"
 #include "net/metrics.h"
 #include "net/network.h"
 #include "outputs/file_queue.h"
 #include "sched/manual_time.h"
 #include "sched/scheduler.h"
+#include "tools/language_server.h"
 
 namespace castile::app {
 
@@ -247,6 +250,18 @@ int check_library(const Options& options) {
     std::size_t documented = engine.documented().size();
     std::printf("%zu functions, %zu documented in the standard library, %d faulty declarations\n", lang::all_builtins().size(), documented, faults);
     return faults == 0 ? 0 : 1;
+}
+
+int serve_editor() {
+    std::signal(SIGPIPE, SIG_IGN);
+    Scheduler scheduler;   // not started
+    set_scheduler(&scheduler);
+    const lang::Engine::Options options = engine_options({});
+    lang::Engine engine(options);
+    const std::string library = options.library_directory.empty() ? lang::Library::find_directory() : options.library_directory;
+    const int code = tools::LanguageServer(engine, library, STDIN_FILENO, STDOUT_FILENO).run();
+    std::fflush(stderr);
+    _exit(code);   // nothing was started that wants to be closed
 }
 
 int print_json(const Options& options) {

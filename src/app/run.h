@@ -16,6 +16,8 @@ int check(const Options& options);
 /// Reads every declared type and loads the whole standard library.
 int check_library(const Options& options);
 int print_json(const Options& options);
+/// `castile lsp`.
+int serve_editor();
 
 lang::Engine::Options engine_options(const Options& options);
 

@@ -66,7 +66,7 @@ def scripts():
     code, out, _ = run("--strict", "--check", "def f() = unused = 1 2 end print(f())")
     check("strict", code == 1, out)
     code, out, _ = run("--interactive", stdin="x = 3\nx + 1\n")
-    check("interactive", "x : int = 3" in out and "_ : int = 4" in out and code == 0, out)
+    check("interactive", "x : int = 3" in out and "- : int = 4" in out and code == 0, out)
 
 
 def early_log():
