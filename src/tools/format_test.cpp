@@ -46,6 +46,9 @@ TEST(Format, SpacesAndBlankLines) {
     EXPECT_EQ(formatted("\n\n\nx=1+2*3\n\n\n\ny   =  f( a ,b=2,...%argsof( g ) )"), "x = 1 + 2 * 3\n\ny = f(a, b=2, ...%argsof(g))\n");
     EXPECT_EQ(formatted("def f(x)=\n\n\nx\n\n\nend"), "def f(x) =\n  x\nend\n");
     EXPECT_EQ(formatted("a;b ;; c"), "a\nb\nc\n");
+    EXPECT_EQ(formatted("def f;(x) end"), "def f\n  (x)\nend\n");
+    EXPECT_EQ(formatted("%mp3; (x)"), "%mp3;\n(x)\n");
+    formatted("def # a\nf(#< b\n >#) = 1 end");
     EXPECT_EQ(formatted(""), "");
     EXPECT_EQ(formatted("  \n\n"), "");
     EXPECT_EQ(formatted("x = 1\r\ny = 2 # c\r\n"), "x = 1\ny = 2 # c\n");

@@ -25,10 +25,14 @@ DocPtr Formatter::statements(const ast::Block& block, Place place) {
     };
     skip();
     bool first = true;
+    Tok before = Tok::end_of_file;
     for (const ast::Statement& s : block.statements) {
         if (!first) {
-            if (line_between(tokens_[at_ - 1].end, tokens_[at_].begin)) {
+            if (line_between(tokens_[at_ - 1].end, tokens_[at_].begin) && !(before == Tok::encoder && is(Tok::left_paren))) {
                 parts.push_back(docs_.hard(blank_before(at_)));
+            } else if (before == Tok::encoder && is(Tok::left_paren)) {
+                parts.push_back(docs_.text(";"));   // it would take what follows for its parameters, even on the next line
+                parts.push_back(docs_.line());
             } else {
                 parts.push_back(docs_.if_broken("", ";"));
                 parts.push_back(docs_.line());
@@ -36,6 +40,7 @@ DocPtr Formatter::statements(const ast::Block& block, Place place) {
         }
         first = false;
         parts.push_back(statement(s, place));
+        before = kind_at(at_ - 1);
         skip();
     }
     return docs_.concat(std::move(parts));
@@ -99,11 +104,14 @@ DocPtr Formatter::definition(const ast::Binding& b, lang::Span span) {
         while (tokens_[at_].begin < b.pattern->span.end && !is(Tok::end_of_file)) parts.push_back(token());
     }
     if (b.params) parts.push_back(params(*b.params));
+    bool apart = b.params.has_value() || b.type != nullptr;
     if (is(Tok::assign)) {
         parts.push_back(docs_.space());
         parts.push_back(token());
+        apart = true;
     }
-    block(parts, *b.body, docs_.line());
+    // Brackets on the line of the name would be its parameters.
+    block(parts, *b.body, apart ? docs_.line() : docs_.hard());
     parts.push_back(expect(Tok::kw_end));
     return docs_.group(docs_.concat(std::move(parts)), !one_line(span));
 }

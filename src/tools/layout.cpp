@@ -128,10 +128,16 @@ private:
     }
 
     void end_line() {
+        bool ended = false;   // by a comment that goes on to the end of the line
         for (const auto& [comment, level] : suffixes_) {
+            if (ended) {
+                out_ += '\n';
+                at_line_start_ = true;
+            }
             out_.append(at_line_start_ ? level * indentation_ : 1, ' ');
             at_line_start_ = false;
             out_ += comment;
+            ended = !comment.starts_with("#<");
         }
         suffixes_.clear();
         space_ = false;
