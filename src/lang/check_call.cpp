@@ -47,6 +47,14 @@ Type* Checker::infer_function(Term& term, term::Function& function, TypeNode* se
 
 // --- calls
 
+/// A recursive function may be called from its own body with a record in which a field that it wants is optional: what a
+/// branch without `else` gives. Liquidsoap compares no more there.
+bool Checker::may_lack_a_field(const Term* value, Type* wanted) {
+    if (subtype(value->type, wanted, value->span)) return false;
+    const Unifier::Mismatch& m = env_.unifier.mismatch();
+    return m.missing_method.empty() && m.inner_given->kind == TypeKind::ellipsis && m.inner_expected->kind == TypeKind::ellipsis;
+}
+
 Type* Checker::on(Term& term, term::Apply& apply) {
     Type* function = infer(apply.function);
     expand_arguments(term.span, apply);
@@ -60,6 +68,9 @@ Type* Checker::on(Term& term, term::Apply& apply) {
         if (!subtype(function, pool_.arrow(params, result), apply.function->span)) fail_type(apply.function->span);
         return result;
     }
+    const auto* variable = std::get_if<term::Variable>(&apply.function->node);
+    const TypeNode* node = variable ? lookup(variable->name) : nullptr;
+    const bool self = node && node->self;
     std::vector<bool> given(below->count);
     for (term::Argument& a : apply.arguments) {
         std::uint32_t i = 0;
@@ -81,6 +92,7 @@ Type* Checker::on(Term& term, term::Apply& apply) {
         std::uint32_t position = 0;
         for (std::uint32_t j = 0; j <= i && a.label.empty(); ++j) position += below->params[j].label.empty();
         passed_ = {apply.function, a.label, position, a.value->span};
+        if (self && may_lack_a_field(a.value, below->params[i].type)) continue;
         require(a.value, below->params[i].type);
     }
     passed_ = {};
@@ -153,9 +165,16 @@ Type* Checker::on(Term& term, term::Invoke& invoke) {
         type = method_type(infer(invoke.base), invoke.method, optional, term.span);
     }
     if (!optional) return type;
+    const TypeField* field = invoke.otherwise ? find_field(invoke.base->type, invoke.method) : nullptr;
+    const bool may_be_null = field && !field->optional && deref(type)->kind == TypeKind::nullable;
     if (deref(type)->kind == TypeKind::nullable) type = deref(type)->inner;
     if (!invoke.otherwise) return pool_.nullable(type);
     infer(invoke.otherwise);
+    // An alternative of which nothing is known may be null like the method.
+    if (may_be_null && deref(invoke.otherwise->type)->kind == TypeKind::variable) {
+        require(invoke.otherwise, pool_.nullable(type));
+        return pool_.nullable(type);
+    }
     if (deref(type)->kind == TypeKind::never) return invoke.otherwise->type;
     Type* result = fresh();
     if (!subtype(type, result, term.span)) fail_type(term.span);

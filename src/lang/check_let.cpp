@@ -109,6 +109,7 @@ void Checker::infer_let(Term& term, term::Let& let, bool top) {
         const std::size_t mark = scope_.size();
         TypeNode* self = make_node(false);
         self->own = {fresh()};
+        self->self = true;
         const Name name = let.path.empty() ? variable->name : let.path.back();
         locals_.try_emplace(name, nullptr);
         scope_.emplace_back(name, locals_[name]);

@@ -270,6 +270,27 @@ TEST(Check, Methods) {
     });
 }
 
+TEST(Check, AlternativesOfMethods) {
+    expect_all({
+        {"fun (c, d) -> (c : {u : string?}).u ?? d.u", "({u : string?}, 'A.{u : string?}) -> string?"},
+        {"fun (c, d) -> (c : {u? : string}).u ?? d.u", "({u? : string}, 'A.{u : string}) -> string"},
+        {"fun (c, d) -> c.u ?? d.u", "('A.{u? : 'B}, 'C.{u : 'B}) -> 'B"},
+        {"fun (x) -> ({a = (null : string?)}.a ?? x)", "(string?) -> string?"},
+        {"({a = (null : string?)}.a ?? \"x\") ^ \"y\"", "string"},
+    });
+}
+
+TEST(Check, SelfCalls) {
+    expect_all({
+        {"def rec g(~r, l) = r = (r : {p : int}) if l == [] then l else g(r=(if true then {p = 1} end), l) end end\ng", "(r : {p : int}, ['A]) -> ['A] where 'A is an orderable type"},
+        {"def rec g(r) = r = (r : {p : int}) if r.p == 1 then 2 else g({p = \"a\"}) end end", "error 5"},
+        {"def rec g(r) = r = (r : int) if r == 1 then 2 else g(\"a\") end end", "error 5"},
+        {"def rec g(r) = r = (r : {p : int}) r.p end\ng(({} : {p? : int}))", "error 5"},
+        {"def rec f(x) = if x == 0. then 1. else f(x - 1.) end end\nf(3)", "float"},
+        {"def rec f(~a=1, x) = if x == 0 then a else f(x - 1) end end\nf", "(?a : int, int) -> int"},
+    });
+}
+
 TEST(Check, Patterns) {
     expect_all({
         {"let (a, b) = (1, \"x\")\n(b, a)", "string * int"},

@@ -82,6 +82,7 @@ private:
     std::vector<std::pair<TypeParam, Term*>> params_of(Name function, const std::vector<Name>& only, const std::vector<Name>& except,
                                                        Span span, bool defaults);
     Term* default_of(TypeNode* node, Name function, Name label, Span span);
+    bool may_lack_a_field(const Term* value, Type* wanted);
     TypeNode* path_node(Term* term);
     void tell_deprecated_arguments(const term::Apply& apply);
     Type* method_type(Type* base, Name method, bool optional, Span span);

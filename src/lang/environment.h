@@ -31,6 +31,7 @@ struct TypeNode {
     bool used = false;
     bool tell_unused = false;     ///< warning 4 when nothing uses it
     bool is_let = false, at_top = false;
+    bool self = false;            ///< a recursive function inside its own body
     Span span;
     Name name;
 
