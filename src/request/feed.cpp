@@ -38,15 +38,12 @@ void RequestFeed::set_log(Logger log) {
 }
 
 std::optional<Prepared> RequestFeed::take() noexcept {
-    std::optional<Prepared> item;
-    {
-        std::lock_guard lock(feed_mutex_);
-        if (ready_.empty()) return std::nullopt;
-        item = std::move(ready_.front());
-        ready_.pop_front();
-        ready_count_ = static_cast<int>(ready_.size());
-    }
-    if (!options_.lead) want();
+    // Its place is filled when it is on the air (want()): a source that waits for its turn keeps one decoder open, not two.
+    std::lock_guard lock(feed_mutex_);
+    if (ready_.empty()) return std::nullopt;
+    std::optional<Prepared> item = std::move(ready_.front());
+    ready_.pop_front();
+    ready_count_ = static_cast<int>(ready_.size());
     return item;
 }
 

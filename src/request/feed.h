@@ -28,7 +28,7 @@ struct FeedOptions {
     std::optional<double> timeout;        ///< seconds; default: settings.request.timeout
     /// When nothing can be picked, ask again after that long; nullopt: only when woken.
     std::optional<Duration> retry_delay = std::chrono::seconds(1);
-    std::optional<double> lead;           ///< seconds before the end of what plays at which to prepare; nullopt: at once
+    std::optional<double> lead;           ///< seconds before the end of what plays at which to prepare; nullopt: when it begins to play
 };
 
 /// The part of a request source that is not the tick. Always held by shared_ptr: jobs on the pool keep it alive.
@@ -40,7 +40,7 @@ public:
 
     // --- The clock's worker: never waits ----------------------------------------------------------------------------
     bool has_next() const noexcept { return ready_count_ > 0; }
-    std::optional<Prepared> take() noexcept;      ///< Starts to prepare another.
+    std::optional<Prepared> take() noexcept;       ///< The next, if it is ready; want() once it is on the air.
     void want() noexcept;                         ///< Prepares more if there is room and nothing is under way.
     const FeedOptions& options() const noexcept { return options_; }
     virtual void playing(const RequestPtr&) noexcept {}   ///< The source begins to play it.

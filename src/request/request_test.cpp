@@ -152,6 +152,9 @@ TEST_F(Requests, FeedPreparesAheadInOrder) {
     ASSERT_TRUE(item);
     EXPECT_EQ(item->request->filename(), a);
     EXPECT_EQ(item->metadata->get("initial_uri"), a);
+    run(1s);
+    EXPECT_EQ(feed->prepared().size(), 1u);   // what was taken is not on the air yet
+    feed->want();
     feed->finished(std::move(*item));
     run(1s);
     EXPECT_EQ(feed->take()->request->filename(), b);
