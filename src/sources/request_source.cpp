@@ -12,6 +12,10 @@ const Name audio("audio");
 // source knows of its end before it says that it is ready.
 constexpr double near_end = 1.0;  // seconds
 
+// The next request is prepared once this one has been on the air so long, or is as short as that. What was only begun, in a
+// frame whose end a rotation keeps for its next turn, may wait for long: it keeps one decoder open, not two.
+constexpr double settled = 0.5, short_track = 10;  // seconds
+
 }  // namespace
 
 RequestSource::RequestSource(std::string operator_name, std::shared_ptr<RequestFeed> feed)
@@ -147,6 +151,7 @@ void RequestSource::announce() noexcept {
 
 void RequestSource::add_start(Frame& out, Ticks at) {
     fresh_ = false;
+    on_air_ = {};
     announce();
     out.metadata().push_back({at, playing_->metadata});
     out.track_marks().push_back(at);
@@ -177,7 +182,9 @@ void RequestSource::generate(Frame& out, Ticks wanted) noexcept {
     publish_remaining();
     const auto& lead = feed_->options().lead;
     const auto left = remaining();
-    if (!lead || !left || to_seconds(*left) <= *lead) feed_->want();
+    on_air_ += filled;
+    const double near = lead.value_or(short_track);
+    if (!left || to_seconds(*left) <= near || (!lead && to_seconds(on_air_) >= settled)) feed_->want();
 }
 
 }  // namespace castile

@@ -51,6 +51,7 @@ private:
     PcmBlock ahead_;               // already decoded; comes next
     bool fresh_ = false;           // nothing of `playing_` went out yet
     bool ended_ = false;           // its decoder has no more
+    Ticks on_air_;                 // since `playing_` began
     // For other threads:
     std::atomic<std::int64_t> remaining_{0};   // ticks; -1: unknown
     mutable std::mutex current_mutex_;         // guards current_
