@@ -12,6 +12,7 @@
 #include "app/signals.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "clock/clock_error.h"
 #include "lang/eval.h"
 #include "tools/format.h"
 
@@ -83,6 +84,9 @@ int main(int argc, char** argv) {
         report(e.diagnostic());
     } catch (const castile::lang::RuntimeError& e) {
         report(castile::lang::to_diagnostic(e));
+    } catch (const castile::ClockError& e) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "Error %d: %s\n", e.code(), e.what());
     } catch (const std::exception& e) {
         std::fflush(stdout);
         std::fprintf(stderr, "castile: %s\n", e.what());

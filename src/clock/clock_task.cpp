@@ -1,6 +1,8 @@
 // The animator: when a clock ticks, how far ahead it runs, and what happens when it is late.
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
 #include "base/settings.h"
 #include "clock/clock_impl.h"
@@ -9,140 +11,73 @@ namespace castile {
 
 namespace {
 
+using State = Clock::Impl::State;
+using namespace std::chrono_literals;
+
 Setting<double> latency{"clock.latency", 0.1, "How far ahead of real time, in seconds, a clock may run."};
+Setting<double> max_lead{"clock.max_lead", 0.5,
+                         "How far ahead of real time, in seconds, a clock may run when the machine is busy, if all of its outputs and sources allow it: longer "
+                         "bursts cost less. No more than `clock.latency`: never."};
 Setting<double> max_latency{"clock.max_latency", 60., "A clock that is later than this, in seconds, gives up catching up and starts anew from now."};
 Setting<double> log_delay{"clock.log_delay", 1., "At least this many seconds between two messages about a late clock."};
 Setting<double> log_delay_threshold{"clock.log_delay_threshold", 0.2, "A clock that is later than this, in seconds, is reported."};
+Setting<std::string> after_pause{"clock.after_pause", "resume",
+                                 "What clocks do when the whole process was stopped for a second or more: \"resume\", go on from now, or \"catchup\", "
+                                 "make up for the time."};
 Setting<std::string> preferred{"clock.preferred", "posix", "Kept for scripts that set it: there is one way of keeping time."};
 Setting<int> leak_warning{"clock.leak_warning", 50, "Kept for scripts that set it: the number of sources of a clock that was thought suspicious."};
+
+constexpr Duration lead_step_time = 250ms;   // the lead changes by a frame in this time, so that growing costs little
+constexpr double busy_from = 0.15, busy_to = 0.5;   // a worker's share from which the lead grows, and at which it is full
+constexpr int slices_at_most = 5;            // in one run, when nobody else is due
+constexpr Duration pause_time = 1s;
 
 Duration duration(double seconds) noexcept {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0., 1e8)));
 }
 double seconds(Duration d) noexcept { return std::chrono::duration<double>(d).count(); }
-
-thread_local const Clock::Impl* current_clock = nullptr;
-
-struct Inside {
-    explicit Inside(const Clock::Impl& clock) noexcept : before(current_clock) { current_clock = &clock; }
-    ~Inside() { current_clock = before; }
-    const Clock::Impl* before;
-};
+double seconds(const std::atomic<std::int64_t>& nanoseconds) noexcept { return 1e-9 * static_cast<double>(nanoseconds.load(std::memory_order_relaxed)); }
 
 }  // namespace
 
-bool inside_clock(const Clock::Impl& clock) noexcept { return current_clock == &clock; }
+std::atomic<double> assumed_worker_share = -1;
 
-// --- What a clock does at each tick --------------------------------------------------------------------------------
-
-void Clock::Impl::tick_actives() noexcept {
-    const Inside inside(*this);
-    ticks.store(ticks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    for (const auto& active : actives) active->tick();
-    for (const auto& active : actives) active->after_tick();
-    if (changed.load(std::memory_order_acquire)) apply_orders();
+ClockTask::ClockTask(ClockPtr clock, Scheduler& scheduler, Duration phase, bool thread_each)
+    : clock_(std::move(clock)),
+      c_(clock_->impl()),
+      scheduler_(scheduler),
+      name_("clock." + clock_->id()),
+      log_(name_),
+      mode_(c_.mode),
+      thread_each_(thread_each),
+      frame_(to_duration(stream_parameters().frame_size)),
+      phase_(phase),
+      latency_(std::max(duration(latency.get()), 2 * frame_)),
+      most_lead_(std::max(duration(max_lead.get()), latency_)),
+      log_delay_(duration(log_delay.get())),
+      log_threshold_(duration(log_delay_threshold.get())),
+      max_latency_(duration(max_latency.get())),
+      catch_up_pauses_(after_pause.get() == "catchup") {
+    set_lead(latency_);
 }
 
-void Clock::Impl::apply_orders() noexcept {
-    if (!changed.exchange(false, std::memory_order_acq_rel)) return;
-    if (auto error = activate_attached()) log_line(LogLevel::severe, "clock", *error);
-    std::vector<const Active*> leaving;
-    {
-        std::lock_guard lock(orders_mutex);
-        leaving.swap(detached);
-    }
-    for (const Active* active : leaving) {
-        const auto found = std::find_if(actives.begin(), actives.end(), [&](const auto& a) { return a.get() == active; });
-        if (found == actives.end()) continue;
-        const std::shared_ptr<Active> last = std::move(*found);
-        actives.erase(found);
-        const Inside inside(*this);
-        last->deactivate();
-    }
-    run_functions();
-}
-
-void Clock::Impl::run_functions() noexcept {
-    {
-        std::lock_guard lock(orders_mutex);
-        running_functions.swap(functions);
-    }
-    const Inside inside(*this);
-    for (const auto& f : running_functions) {
-        try {
-            f();
-        } catch (const std::exception& e) {
-            log_line(LogLevel::severe, "clock", fmt::format("{}: an order failed: {}", id, e.what()));
-        } catch (...) {
-            log_line(LogLevel::severe, "clock", fmt::format("{}: an order failed.", id));
-        }
-    }
-    running_functions.clear();
-}
-
-std::optional<std::string> Clock::Impl::activate_attached() noexcept {
-    std::vector<std::shared_ptr<Active>> arriving;
-    {
-        std::lock_guard lock(orders_mutex);
-        arriving.swap(attached);
-    }
-    const Inside inside(*this);
-    std::optional<std::string> error;
-    for (auto& active : arriving) {
-        if (std::find(actives.begin(), actives.end(), active) != actives.end()) continue;
-        std::string message;
-        try {
-            active->activate();
-            actives.push_back(std::move(active));
-            continue;
-        } catch (const std::exception& e) {
-            message = e.what();
-        } catch (...) {
-            message = "unknown error";
-        }
-        if (!error) error = fmt::format("{}: {}", active->active_name(), message);
-    }
-    return error;
-}
-
-void Clock::Impl::deactivate_all() noexcept {
-    const Inside inside(*this);
-    for (const auto& active : actives) active->deactivate();
-    actives.clear();
-    std::lock_guard lock(orders_mutex);
-    attached.clear();
-    detached.clear();
-    functions.clear();
-}
-
-// --- Keeping time --------------------------------------------------------------------------------------------------
-
-ClockTask::ClockTask(ClockPtr clock, Scheduler& scheduler, Duration phase, bool on_a_thread)
-    : clock_(std::move(clock)), c_(clock_->impl()), scheduler_(scheduler), name_("clock." + clock_->id()), log_(name_), mode_(c_.mode), on_a_thread_(on_a_thread), phase_(phase) {
-    frame_ = to_duration(stream_parameters().frame_size);
-    latency_ = std::max(duration(latency.get()), 2 * frame_);
-    // A clock is due when this much of its lead is left: then there is room for a frame, and most of a lead's worth is
-    // made in one run, while caches are warm.
-    reserve_ = std::min(std::max(frame_, latency_ / 4), latency_ - frame_);
-    slack_ = std::max(Duration::zero(), latency_ - 2 * frame_ - reserve_);
-    log_delay_ = duration(log_delay.get());
-    log_threshold_ = duration(log_delay_threshold.get());
-    max_latency_ = duration(max_latency.get());
-}
-
-ClockTask::~ClockTask() {
-    if (!thread_.joinable()) return;
-    if (thread_.get_id() == std::this_thread::get_id() || !done_) thread_.detach();
-    else thread_.join();
+// A clock is due when a quarter of its lead is left: then there is room for a frame, and most of a lead's worth is made in
+// one run, while caches are warm.
+void ClockTask::set_lead(Duration lead) noexcept {
+    lead_ = lead;
+    reserve_ = std::min(std::max(frame_, lead_ / 4), lead_ - frame_);
+    slack_.store(std::max(Duration::zero(), lead_ - 2 * frame_ - reserve_).count(), std::memory_order_relaxed);
+    lead_now_.store(lead_.count(), std::memory_order_relaxed);
 }
 
 void ClockTask::start() {
+    const Instant now = scheduler_.time().now();
     anchor_tick_ = c_.ticks.load();
-    last_warning_ = scheduler_.time().now();
-    if (on_a_thread_)
-        thread_ = std::thread([self = shared_from_this()] { self->loop(); });
+    last_warning_ = lead_adapted_ = now;
+    if (thread_each_)
+        start_thread();
     else
-        scheduler_.add(shared_from_this(), last_warning_);
+        scheduler_.add(shared_from_this(), now);
 }
 
 void ClockTask::wake() noexcept {
@@ -152,19 +87,53 @@ void ClockTask::wake() noexcept {
     wait_.notify_all();
 }
 
+// --- A thread of its own -------------------------------------------------------------------------------------------
+
+void ClockTask::start_thread() noexcept {
+    on_a_thread_ = true;
+    std::thread([self = shared_from_this()] { self->loop(); }).detach();  // ended() tells when it is over
+}
+
 void ClockTask::loop() noexcept {
+    const auto kernel = scheduler_.serve_this_thread();
+    const Duration period = scheduler_.options().iso_period;
+    Instant next = Instant::max();
     for (;;) {
-        const Instant next = run(scheduler_.time().now());
+        const Instant now = scheduler_.time().now();
+        if (next != Instant::max() && now - next >= pause_time) {
+            scheduler_.note_pause(now - next);
+            process_paused(now - next);
+        }
+        next = run(now);
+        const Instant end = scheduler_.time().now();
         std::unique_lock lock(wait_mutex_);
         if (done_) return;
+        if (to_task_) {
+            to_task_ = false;
+            on_a_thread_ = false;
+            lock.unlock();
+            scheduler_.add(shared_from_this(), end);
+            return;
+        }
+        kernel->account(end - now, end);
+        thread_share_.add(end - now, end, period);
+        share_now_.store(thread_share_.at(end, period), std::memory_order_relaxed);
+        if (next <= end) {  // it is paced inside, or late: no wait, and no pause either
+            next = Instant::max();
+            wake_ = false;
+            continue;
+        }
         const auto woken = [this] { return wake_; };
         if (next == Instant::max())
             wait_.wait(lock, woken);
         else
             wait_.wait_until(lock, std::chrono::steady_clock::time_point(next.time_since_epoch()), woken);
+        if (wake_) next = Instant::max();
         wake_ = false;
     }
 }
+
+// --- Keeping time --------------------------------------------------------------------------------------------------
 
 Duration ClockTask::position() const noexcept {
     const StreamParameters& stream = stream_parameters();
@@ -173,58 +142,158 @@ Duration ClockTask::position() const noexcept {
 }
 
 Instant ClockTask::run(Instant now) noexcept {
-    if (c_.state.load() != Clock::Impl::State::running) {
+    if (c_.state.load() != State::running) {
         shut_down();
         return Instant::max();
     }
-    if (c_.changed.load(std::memory_order_acquire)) c_.apply_orders();
+    if (c_.changed.load(std::memory_order_acquire)) c_.apply_orders(*clock_);
     if (c_.actives.empty()) {
-        anchored_ = false;
-        return Instant::max();
+        if (finish()) return Instant::max();
+        return now;
     }
+    if (expected_ != Instant::max()) lateness_.add(now - expected_);
+    if (SyncSource* sync = mode_ == ClockMode::automatic ? c_.current_sync() : nullptr; sync != sync_ || sync) follow(sync);
+    const Instant next = sync_ ? run_self_sync(now) : run_paced(now);
+    expected_ = mode_ == ClockMode::unsynchronised ? Instant::max() : next;
+    return next;
+}
+
+Instant ClockTask::run_paced(Instant now) noexcept {
+    if (on_a_thread_ && !thread_each_) {  // what paced it is gone
+        to_task_ = true;
+        return now;
+    }
+    const bool free = mode_ == ClockMode::unsynchronised;
     if (!anchored_) {
         anchored_ = true;
+        was_ahead_ = false;
         anchor_ = now - phase_;
         anchor_tick_ = c_.ticks.load();
     }
-    const Instant slice_end = now + scheduler_.options().slice;
+    if (paused_.load(std::memory_order_relaxed) != 0) apply_pause(now);
+    if (!free && now - lead_adapted_ >= lead_step_time) adapt_lead(now);
+    const Duration slice = scheduler_.options().slice;
+    const Instant slice_end = now + slice, last_end = now + slices_at_most * slice;
+    const bool simulated = scheduler_.time().simulated();
     Instant t = now;
-    for (bool first = true; mode_ == ClockMode::unsynchronised || position() + frame_ - (t - anchor_) <= latency_; first = false) {
-        c_.tick_actives();
+    bool first = true, full = false;
+    for (;;) {
+        const Duration ahead = position() - (t - anchor_);
+        if (!free && ahead + frame_ > lead_) {
+            full = true;
+            break;
+        }
+        if (!free && was_ahead_ && ahead < Duration::zero()) late_ticks_.fetch_add(1, std::memory_order_relaxed);
+        c_.tick_actives(*clock_);
         t = scheduler_.time().now();
-        if (first && mode_ != ClockMode::unsynchronised) check_lateness(t);
-        if (t >= slice_end || c_.state.load() != Clock::Impl::State::running || c_.actives.empty()) break;
-        if (mode_ == ClockMode::unsynchronised && scheduler_.time().simulated()) break;
+        if (first && !free) check_lateness(t);
+        first = false;
+        if (c_.state.load() != State::running || c_.actives.empty()) break;
+        if (t >= slice_end && (t >= last_end || free || scheduler_.others_due(t))) break;
+        if (free && simulated) break;
     }
-    busy_nanoseconds_.fetch_add((t - now).count(), std::memory_order_relaxed);
-    if (mode_ != ClockMode::unsynchronised) return anchor_ + position() - reserve_;
-    return scheduler_.time().simulated() ? t + frame_ : t;  // in simulated time it must not stand still
+    if (full) was_ahead_ = true;
+    busy_.fetch_add((t - now).count(), std::memory_order_relaxed);
+    if (!free) return anchor_ + position() - reserve_;
+    return simulated ? t + frame_ : t;  // in simulated time it must not stand still
 }
 
 void ClockTask::check_lateness(Instant now) noexcept {
     const Duration late = now - anchor_ - position();
-    if (late.count() > worst_nanoseconds_.load(std::memory_order_relaxed)) worst_nanoseconds_.store(late.count(), std::memory_order_relaxed);
+    late_.store(std::max<std::int64_t>(0, late.count()), std::memory_order_relaxed);
+    if (late.count() > worst_.load(std::memory_order_relaxed)) worst_.store(late.count(), std::memory_order_relaxed);
     if (late >= max_latency_) {
         log_.severe("Too much latency! Resetting active sources...");
+        resets_.fetch_add(1, std::memory_order_relaxed);
         anchor_ = now - position();
-        const Inside inside(c_);
+        was_ahead_ = false;
         for (const auto& active : c_.actives) active->reset();
     } else if (late >= log_threshold_ && now - last_warning_ >= log_delay_) {
         last_warning_ = now;
         catchups_.fetch_add(1, std::memory_order_relaxed);
-        // The words up to the "!" are read by other programs.
-        log_.severe(
-            "Latency is too high: we must catchup {:.2f} seconds! The machine may be too slow for this stream (processor, disk, network), or "
-            "a source keeps a time of its own.",
-            seconds(late));
+        catchup_message(scheduler_, log_, late, log_delay_);
     }
+}
+
+// The time that the process did not run is not made up for, as far as it made this clock late.
+void ClockTask::apply_pause(Instant now) noexcept {
+    const Duration away(paused_.exchange(0));
+    if (catch_up_pauses_) return;
+    const Duration late = now - anchor_ - position();
+    if (late > Duration::zero()) anchor_ += std::min(late, away);
+}
+
+// The busier the worker, the longer the bursts, as far as all outputs allow: what is in the caches is used more often.
+void ClockTask::adapt_lead(Instant now) noexcept {
+    lead_adapted_ = now;
+    if (most_lead_ <= latency_) return;
+    const bool allowed = std::all_of(c_.actives.begin(), c_.actives.end(), [](const auto& active) { return active->tolerates_lead(); });
+    if (!allowed) {
+        if (lead_ > latency_) set_lead(latency_);
+        return;
+    }
+    const double assumed = assumed_worker_share.load(std::memory_order_relaxed);
+    const double share = assumed < 0 ? Scheduler::worker_share() : assumed;
+    const double part = std::clamp((share - busy_from) / (busy_to - busy_from), 0., 1.);
+    const Duration wanted = latency_ + duration(part * seconds(most_lead_ - latency_));
+    if (wanted >= lead_ + frame_ && now - anchor_ < position()) set_lead(lead_ + frame_);  // a late clock has other worries
+    else if (wanted + 2 * frame_ <= lead_) set_lead(std::max(latency_, lead_ - frame_));
+}
+
+// --- Paced by something else -------------------------------------------------------------------------------------------
+
+void ClockTask::follow(SyncSource* sync) noexcept {
+    if (sync && !c_.conflict_told) {
+        if (const auto conflict = c_.sync_conflict()) {
+            c_.conflict_told = true;
+            log_.severe("This clock has multiple synchronization sources: it follows the first. {}", *conflict);
+        }
+    }
+    if (sync && sync->blocks() && scheduler_.time().simulated()) sync = nullptr;  // there is nothing to wait for
+    if (sync == sync_) return;
+    if (sync)
+        log_.important("{} ({})", sync_ ? "Switching self-sync source" : "Switching to self-sync mode", sync->name());
+    else
+        log_.important("Switching to non-self-sync mode");
+    sync_ = sync;
+    c_.sync.store(sync);
+    anchored_ = false;
+    expected_ = Instant::max();
+}
+
+Instant ClockTask::run_self_sync(Instant now) noexcept {
+    if (sync_->blocks()) {
+        if (!on_a_thread_) {  // it would hold a worker up
+            scheduler_.remove(*this);
+            start_thread();
+            return Instant::max();
+        }
+        c_.tick_actives(*clock_);
+        return now;  // at once again: the tick waits by itself
+    }
+    if (on_a_thread_ && !thread_each_) {
+        to_task_ = true;
+        return now;
+    }
+    const Instant slice_end = now + scheduler_.options().slice;
+    Instant t = now;
+    Instant due = sync_->due(t);
+    while (due <= t && t < slice_end && c_.state.load() == State::running && !c_.actives.empty()) {
+        c_.tick_actives(*clock_);
+        if (c_.current_sync() != sync_) break;
+        t = scheduler_.time().now();
+        due = sync_->due(t);
+    }
+    busy_.fetch_add((t - now).count(), std::memory_order_relaxed);
+    return std::max(due, t);
 }
 
 // --- Stopping ------------------------------------------------------------------------------------------------------
 
-void ClockTask::request_stop() noexcept {
-    auto running = Clock::Impl::State::running;
-    if (!c_.state.compare_exchange_strong(running, Clock::Impl::State::stopping)) return;
+void ClockTask::request_stop(bool for_good) noexcept {
+    if (for_good) for_good_ = true;
+    auto running = State::running;
+    if (!c_.state.compare_exchange_strong(running, State::stopping)) return;
     if (!on_a_thread_ && !scheduler_.started()) {
         scheduler_.remove(*this);
         shut_down();
@@ -234,10 +303,39 @@ void ClockTask::request_stop() noexcept {
 }
 
 void ClockTask::shut_down() noexcept {
-    auto stopping = Clock::Impl::State::stopping;
-    if (!c_.state.compare_exchange_strong(stopping, Clock::Impl::State::stopped)) return;
-    c_.deactivate_all();
+    if (c_.state.load() != State::stopping) return;
+    c_.deactivate_all(for_good_);
     log_.important("Clock stopped");
+    ended();
+}
+
+bool ClockTask::finish() noexcept {
+    {
+        std::lock_guard lock(graph_mutex());
+        std::lock_guard orders(c_.orders_mutex);
+        if (!c_.attached.empty()) return false;
+        auto running = State::running;
+        if (!c_.state.compare_exchange_strong(running, State::stopping)) return false;
+    }
+    log_.important("Clock stopped: there is nothing more to drive.");
+    ended();
+    return true;
+}
+
+void ClockTask::ended() noexcept {
+    const auto self = shared_from_this();
+    if (!on_a_thread_) scheduler_.remove(*this);
+    bool again = false;
+    {
+        std::lock_guard lock(graph_mutex());
+        std::lock_guard orders(c_.orders_mutex);
+        if (c_.task == self) c_.task.reset();
+        c_.state.store(for_good_ ? State::ended : State::idle);
+        again = !for_good_ && !c_.held && !c_.attached.empty();
+    }
+    // What came while it stopped was not started by those who brought it.
+    if (again)
+        scheduler_.post([&scheduler = scheduler_] { start_clocks(scheduler); });
     std::lock_guard lock(wait_mutex_);
     done_ = true;
     wait_.notify_all();
@@ -248,15 +346,81 @@ bool ClockTask::wait_stopped(Instant until) noexcept {
         std::unique_lock lock(wait_mutex_);
         if (!wait_.wait_until(lock, std::chrono::steady_clock::time_point(until.time_since_epoch()), [this] { return done_; })) return false;
     }
-    if (!on_a_thread_) scheduler_.remove(*this);
+    if (!on_a_thread_) scheduler_.remove(*this);  // waits for the end of its last run
     return true;
 }
 
-ClockStatistics ClockTask::statistics() const noexcept {
-    return {.ticks = c_.ticks.load(),
-            .catchups = catchups_.load(),
-            .worst_lateness = 1e-9 * static_cast<double>(worst_nanoseconds_.load()),
-            .busy = 1e-9 * static_cast<double>(busy_nanoseconds_.load())};
+void ClockTask::add_statistics(ClockStatistics& to) const {
+    to.late_ticks = late_ticks_.load();
+    to.lateness = lateness_.read();
+    to.catchups = catchups_.load();
+    to.catchup_seconds = seconds(frame_) * static_cast<double>(to.late_ticks);
+    to.late = seconds(late_);
+    to.worst_lateness = seconds(worst_);
+    to.resets = resets_.load();
+    to.busy = seconds(busy_);
+    to.lead = seconds(lead_now_);
+    to.share = share_now_.load();
+    if (const auto task = scheduler_.statistics(*this)) {
+        to.share = task->share;
+        to.demoted = task->demoted;
+        to.demotions = task->demotions;
+    }
+}
+
+// --- Telling that a clock is late ----------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int lines_at_once = 4;
+
+struct Catchups {
+    std::mutex catchups_mutex;
+    Instant window{};
+    int lines = 0, untold = 0;
+    Duration worst{};
+};
+
+Catchups& catchups() {
+    static Catchups* catchups = new Catchups;
+    return *catchups;
+}
+
+void tell_others() noexcept {
+    int untold = 0;
+    Duration worst{};
+    {
+        std::lock_guard lock(catchups().catchups_mutex);
+        untold = std::exchange(catchups().untold, 0);
+        worst = std::exchange(catchups().worst, {});
+    }
+    // The words up to the number are read by other programs.
+    if (untold > 0) log_line(LogLevel::severe, "clock", fmt::format("Latency is too high in {} other clocks: there we must catchup {:.2f} seconds.", untold, seconds(worst)));
+}
+
+}  // namespace
+
+void catchup_message(Scheduler& scheduler, const Logger& log, Duration late, Duration delay) noexcept {
+    const Instant now = scheduler.time().now();
+    const Duration window = std::max<Duration>(delay, 1s);
+    {
+        std::lock_guard lock(catchups().catchups_mutex);
+        Catchups& c = catchups();
+        if (now - c.window >= window || now < c.window) {
+            c.window = now;
+            c.lines = 0;
+        }
+        if (++c.lines > lines_at_once) {
+            c.worst = std::max(c.worst, late);
+            if (c.untold++ == 0) scheduler.after(window, [] { tell_others(); });
+            return;
+        }
+    }
+    // The words up to the "!" are read by other programs.
+    log.severe(
+        "Latency is too high: we must catchup {:.2f} seconds! The machine may be too slow for this stream (processor, disk, network), or a source "
+        "keeps a time of its own.",
+        seconds(late));
 }
 
 }  // namespace castile

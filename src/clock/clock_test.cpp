@@ -207,6 +207,7 @@ TEST_F(SimulatedClocks, DumpsLikeLiquidsoap) {
     start_clocks(scheduler_);
     run(10ms);
     EXPECT_EQ(dump_clocks(), "· dumped (ticks: 5, time: 0.10s, self_sync: false)\n  ├── outputs:\n  ├── active sources:\n  └── passive sources:");
+    EXPECT_EQ(dump_all_sources(), "Clock dumped:\n");
 }
 
 TEST_F(SimulatedClocks, UnsynchronisedClocksLeaveTheOthersAlone) {

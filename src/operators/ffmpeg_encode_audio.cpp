@@ -43,7 +43,6 @@ public:
     std::optional<Ticks> remaining() noexcept override { return input().remaining(); }
     void skip() noexcept override { input().skip(); }
     Ticks seek(Ticks ticks) noexcept override { return input().seek(ticks); }
-    bool self_sync() noexcept override { return input().self_sync(); }
     Source* effective_source() noexcept override { return input().effective_source(); }
 
 protected:

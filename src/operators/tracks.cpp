@@ -49,9 +49,6 @@ public:
     // The inputs are most often branches of one source: only the one that says where tracks begin.
     void skip() noexcept override { leader().skip(); }
     Ticks seek(Ticks ticks) noexcept override { return leader().seek(ticks); }
-    bool self_sync() noexcept override {
-        return std::ranges::any_of(inputs(), [](const SourcePtr& input) { return input->self_sync(); });
-    }
 
 protected:
     bool can_generate() noexcept override {

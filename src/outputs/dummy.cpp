@@ -15,6 +15,7 @@ public:
 
 protected:
     void send(const Frame&) noexcept override {}
+    bool takes_early() const noexcept override { return true; }
 };
 
 const script::RegisterOperator output_dummy{{

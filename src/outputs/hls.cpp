@@ -61,6 +61,7 @@ public:
     OutputStatistics statistics() const noexcept override { return {.bytes = bytes_.load(), .dropped = dropped_.load()}; }
 
 protected:
+    bool takes_early() const noexcept override { return true; }
     void start() override {
         if (!writer_) make_writer();
         length_ = Ticks{0};

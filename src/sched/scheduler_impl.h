@@ -34,6 +34,7 @@ struct Worker {
     bool parked = false;       ///< waits on timer_fd
     bool called = false;       ///< was woken by another worker and has not looked at the queues since
     Instant busy_since{};      ///< when it last looked at the queues
+    Instant waited_until = Instant::min();  ///< what it waited for, when it comes from a wait
     Share share;               ///< isochronous part of its time
     bool over_limit = false, over_reported = false;
     Instant over_logged{};
@@ -72,7 +73,7 @@ struct Scheduler::Impl {
     bool run_iso(Lock& lock, detail::Worker& me, Instant now);
     void note_limit(detail::Worker& me, double share, Instant now);
     void note_demotion(detail::IsoEntry& entry, detail::Worker* me, Instant now);
-    void note_pause(Instant now);                            ///< Looks whether the whole process stood still.
+    void note_pause(detail::Worker& me, Instant now);       ///< Looks whether the whole process stood still.
     void tell_pause(Duration away, Instant now);
     void run_entry(Lock& lock, detail::Worker* me, detail::IsoEntry& entry, Instant now);
     bool run_handlers(Lock& lock, Duration budget);          ///< Ready ones; true when it ran any.

@@ -91,7 +91,7 @@ void Scheduler::Impl::work(Worker& me) noexcept {
         me.busy_since = now;
         me.kernel->account(now - awake_since, now);
         awake_since = now;
-        note_pause(now);
+        note_pause(me, now);
         if (me.called) {
             me.called = false;
             --called;
@@ -109,15 +109,21 @@ void Scheduler::Impl::work(Worker& me) noexcept {
 }
 
 // All workers were away although there was work, and used no processor: the process was stopped, or the machine slept.
-void Scheduler::Impl::note_pause(Instant now) {
+void Scheduler::Impl::note_pause(Worker& me, Instant now) {
+    const Instant waited_until = std::exchange(me.waited_until, Instant::min());
     const Instant last = std::exchange(last_look, now);
     const Duration gap = now - last;
     if (gap < pause_time && now - cpu_sampled < cpu_sample_time) return;
     const Duration before = std::exchange(cpu_used, process_cpu_time());
     cpu_sampled = now;
     if (gap < pause_time || last == Instant{} || cpu_used - before > gap / 2) return;
-    const Duration away = now - std::max(last, earliest());
-    if (away < pause_time) return;
+    // When should somebody have looked? When the waits of those who are idle end; if none was, as soon as a run was over.
+    Instant due = last;
+    if (waited_until != Instant::min()) due = std::max(due, waited_until);
+    else if (keeper) due = std::max(due, keeper_until);
+    else if (!parked.empty()) due = std::max(due, watch);
+    if (due >= now - pause_time) return;
+    const Duration away = now - due;
     tell_pause(away, now);
     for (const auto& [task, entry] : entries)
         if (entry->task) entry->task->process_paused(away);
@@ -237,7 +243,7 @@ void Scheduler::Impl::run_entry(Lock& lock, Worker* me, IsoEntry& entry, Instant
         return;
     }
     // What is still late goes behind those that are due: its slice is used.
-    entry.deadline = std::min(std::max(next, end), entry.rerun);
+    entry.deadline = std::max(std::min(next, entry.rerun), end);
     entry.rerun = Instant::max();
     entry.share.add(end - now, end, options.iso_period);
     note_demotion(entry, me, end);
@@ -311,6 +317,7 @@ void Scheduler::Impl::idle(Lock& lock, Worker& me) {
 void Scheduler::Impl::park(Lock& lock, Worker& me, Instant until) {
     if (!parked.empty()) set_watch(Instant::max());
     me.parked = true;
+    me.waited_until = until;
     parked.push_back(&me);
     watch = Instant::min();
     set_watch(until);
@@ -339,6 +346,7 @@ void Scheduler::Impl::keep(Lock& lock, Worker& me, Instant deadline) {
             io.run_one_for(wait);
     });
     lock.lock();
+    me.waited_until = keeper_until;
     if (keeper == &me) keeper = nullptr;
 }
 
@@ -348,6 +356,7 @@ void Scheduler::Impl::wake_parked() noexcept {
     parked.pop_back();
     worker->parked = false;
     worker->called = true;
+    worker->waited_until = Instant::min();
     worker->busy_since = time.now();
     ++called;
     watch = Instant::max();

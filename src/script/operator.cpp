@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "clock/clock_error.h"
+#include "lang/diag.h"
+#include "script/clock_methods.h"
 #include "script/source_methods.h"
 
 namespace castile::script {
@@ -38,9 +41,12 @@ lang::Value call(const Operator& op, const lang::BuiltinArgs& values) {
     std::shared_ptr<Output> output;
     try {
         source = op.build(args);
+        source->set_position(lang::source_map().describe(values.call_site()));
         if (const auto id = value_as<std::optional<std::string>>(values[0]); id && !id->empty()) source->set_id(*id);
         output = std::dynamic_pointer_cast<Output>(source);
         if (output) attach_output(output);
+    } catch (const ClockError& error) {
+        throw_clock_error(values.call_site(), error);
     } catch (const Error& error) {
         throw_invalid(values.call_site(), op.name, error.what());
     }

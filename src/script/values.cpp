@@ -6,7 +6,15 @@
 
 namespace castile::script {
 
-const lang::ForeignKind source_kind{"source"}, track_kind{"track"}, clock_kind{"clock"}, format_kind{"format"},
+namespace {
+std::string print_clock(const void* object) {
+    Clock& clock = *const_cast<Clock*>(static_cast<const Clock*>(object));
+    const std::string sync = clock.sync();
+    return fmt::format("clock(id={},sync={}{})", clock.id(), sync, sync == "stopped" ? fmt::format(",pending={}", clock_mode_word(clock.mode())) : "");
+}
+}  // namespace
+
+const lang::ForeignKind source_kind{"source"}, track_kind{"track"}, clock_kind{"clock", print_clock}, format_kind{"format"},
     request_kind{"request"};
 
 lang::Value to_value(const SourcePtr& source) { return lang::Value::foreign(source_kind, source); }

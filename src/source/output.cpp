@@ -49,7 +49,7 @@ void Output::try_start() noexcept {
         started_ = true;
     } catch (const std::exception& e) {
         start_failed_ = true;
-        log().severe("Could not start: {}", e.what());
+        if (!clock()->report_error(e.what())) log().severe("Could not start: {}", e.what());
         return;
     } catch (...) {
         start_failed_ = true;
@@ -78,7 +78,7 @@ void Output::run_hook(const std::function<void()>& hook) noexcept {
 
 void Output::deactivate() noexcept {
     if (started_) do_stop();
-    sleep();
+    sleep(this);
 }
 
 void attach_output(const std::shared_ptr<Output>& output) { output->clock()->attach(output); }
@@ -118,7 +118,7 @@ void EncodedOutput::send(const Frame& frame) noexcept {
         failing_ = false;
         return;
     } catch (const std::exception& e) {
-        log().severe("Encoding failed: {}", e.what());
+        if (!clock()->report_error(e.what())) log().severe("Encoding failed: {}", e.what());
     }
     encoder_.reset();
     if (!failing_) {

@@ -34,8 +34,10 @@ public:
     ~Output() override;
 
     void tick() noexcept final;
-    void activate() final { wake_up(); }
+    void activate() final { wake_up(this); }
     void deactivate() noexcept final;
+    void collect_sync(SyncUses& uses) noexcept final { add_sync_uses(uses); }
+    bool tolerates_lead() noexcept final { return takes_early() && input_->may_run_ahead(); }
     const std::string& active_name() const noexcept final { return id(); }
 
     // Any thread (telnet, script, signal): takes effect between two ticks.
@@ -61,6 +63,8 @@ protected:
     /// A fallible output starts when its input is ready and stops when it is not any more.
     virtual void start() {}
     virtual void stop() noexcept {}                  ///< Flush and close. Also at shutdown, before the process ends.
+    /// Does it take frames half a second early without harm? Not when somebody waits at the other end.
+    virtual bool takes_early() const noexcept { return false; }
     virtual void send(const Frame& frame) noexcept = 0;
 
 private:
@@ -92,6 +96,7 @@ protected:
     void send(const Frame& frame) noexcept override;
     void restart_encoder();                       ///< Flushes, then opens a new one (a new file, a new connection).
     virtual EncoderOptions encoder_options() const { return {}; }
+    bool takes_early() const noexcept override { return true; }   ///< A file, or a listener with seconds of buffer.
     // ByteSink: void write(ByteSpan) noexcept; void boundary(...) noexcept; implemented by the subclass.
     virtual void metadata_changed(const MetadataPtr&) noexcept {}  ///< For ICY and the like.
 

@@ -22,7 +22,6 @@ public:
     void skip() noexcept override { input_->skip(); }
     Ticks seek(Ticks by) noexcept override { return input_->seek(by); }
     Source* effective_source() noexcept override { return input_->effective_source(); }
-    bool self_sync() noexcept override { return input_->self_sync(); }
 
 protected:
     Source& input() noexcept { return *input_; }

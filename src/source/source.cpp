@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "clock/clock_error.h"
 #include "sched/scheduler.h"
 #include "source/output.h"
 
@@ -40,7 +41,7 @@ public:
             if (SourcePtr s = source->weak_from_this().lock()) all.push_back(std::move(s));
         return all;
     }
-    static ClockMembers describe(Clock& clock);
+    static std::vector<ClockMember> describe(Clock& clock);
 
 private:
     SourceRegistry() { set_clock_describer(describe); }
@@ -226,8 +227,27 @@ void Source::run_watchers(const Frame& fresh) noexcept {
 
 // --- Life ----------------------------------------------------------------------------------------------------------
 
+namespace {
+// Of all sources: waking and asking who did are rare.
+std::mutex& activators_mutex() {
+    static auto* mutex = new std::mutex;
+    return *mutex;
+}
+}  // namespace
+
+std::vector<std::string> Source::activator_ids() const {
+    std::lock_guard lock(activators_mutex());
+    std::vector<std::string> ids;
+    for (const Source* activator : activators_)
+        if (activator) ids.push_back(activator->id_);
+    return ids;
+}
+
 void Source::wake_up(Source* activator) {
-    activators_.push_back(activator);
+    {
+        std::lock_guard lock(activators_mutex());
+        activators_.push_back(activator);
+    }
     if (activations_++ > 0) return;
     std::size_t woken = 0;
     try {
@@ -237,6 +257,7 @@ void Source::wake_up(Source* activator) {
     } catch (...) {
         while (woken > 0) inputs_[--woken]->sleep(this);
         --activations_;
+        std::lock_guard lock(activators_mutex());
         activators_.pop_back();
         throw;
     }
@@ -244,9 +265,12 @@ void Source::wake_up(Source* activator) {
 }
 
 void Source::sleep(Source* activator) noexcept {
-    const auto found = std::find(activators_.begin(), activators_.end(), activator);
-    if (found == activators_.end()) return;
-    activators_.erase(found);
+    {
+        std::lock_guard lock(activators_mutex());
+        const auto found = std::find(activators_.begin(), activators_.end(), activator);
+        if (found == activators_.end()) return;
+        activators_.erase(found);
+    }
     if (--activations_ > 0) return;
     on_sleep();
     call_all<>(log_, watchers_->sleep);
@@ -258,10 +282,22 @@ void Source::sleep(Source* activator) noexcept {
 }
 
 void Source::add_input(SourcePtr input, bool same_content) {
-    Clock::unify(clock_, input->clock_);
+    join_clock(clock_, *input);
     if (same_content) unify_content(content_, input->content_);
     if (awake()) input->wake_up(this);
     inputs_.push_back(std::move(input));
+}
+
+void Source::join_clock(const ClockPtr& clock, const Source& input) {
+    try {
+        Clock::unify(clock, input.clock_);
+    } catch (const ClockError& e) {
+        const auto named = [](const Source& source) {
+            return source.position_.empty() ? source.id_ : fmt::format("{} ({})", source.id_, source.position_);
+        };
+        throw ClockError(e.code(), fmt::format("{} {} reads {}. Put a buffer between them: buffer(id=\"{}.buffer\", s)", e.what(), named(*this), named(input), input.id_),
+                         input.position_);
+    }
 }
 
 void Source::remove_input(const Source& input) {
@@ -270,6 +306,31 @@ void Source::remove_input(const Source& input) {
     const SourcePtr removed = std::move(*found);
     inputs_.erase(found);
     if (awake()) removed->sleep(this);
+}
+
+// --- What paces it ---------------------------------------------------------------------------------------------------
+
+void Source::add_sync_uses(SyncUses& uses) noexcept {
+    if (SyncSource* own = sync_source()) {
+        uses.push_back({own, &id_, &position_});
+        return;
+    }
+    for (const SourcePtr& input : inputs_)
+        if (input->awake()) input->add_sync_uses(uses);
+}
+
+bool Source::self_sync() noexcept {
+    SyncUses uses;
+    add_sync_uses(uses);
+    return !uses.empty();
+}
+
+bool Source::may_self_sync() const noexcept {
+    return std::any_of(inputs_.begin(), inputs_.end(), [](const SourcePtr& input) { return input->may_self_sync(); });
+}
+
+bool Source::may_run_ahead() const noexcept {
+    return !live() && std::all_of(inputs_.begin(), inputs_.end(), [](const SourcePtr& input) { return input->may_run_ahead(); });
 }
 
 // --- Queries, watchers ---------------------------------------------------------------------------------------------
@@ -318,20 +379,16 @@ int Source::pcm_channels(Name field) const noexcept { return cached_format(field
 
 std::vector<SourcePtr> all_sources() { return SourceRegistry::get().all(); }
 
-ClockMembers SourceRegistry::describe(Clock& clock) {
-    ClockMembers members;
+std::vector<ClockMember> SourceRegistry::describe(Clock& clock) {
+    std::vector<ClockMember> members;
     for (const SourcePtr& source : all_sources()) {
         if (source->clock().get() != &clock) continue;
-        std::string text = source->id() + " [";
-        const std::size_t empty = text.size();
-        for (const Source* activator : source->activators())
-            if (activator) text += (text.size() > empty ? ", " : "") + activator->id();
-        text += "]";
-        const bool output = dynamic_cast<Output*>(source.get()) != nullptr;
-        const bool active = !output && dynamic_cast<Active*>(source.get()) != nullptr;
-        (output ? members.outputs : active ? members.active : members.passive).push_back(std::move(text));
-        members.self_sync = members.self_sync || source->self_sync();
+        const bool output = dynamic_cast<Output*>(source.get()) != nullptr, active = dynamic_cast<Active*>(source.get()) != nullptr;
+        ClockMember member{output ? ClockMember::Kind::output : active ? ClockMember::Kind::active : ClockMember::Kind::passive, source->id(), {}};
+        member.activators = source->activator_ids();
+        members.push_back(std::move(member));
     }
+    std::sort(members.begin(), members.end(), [](const ClockMember& a, const ClockMember& b) { return a.id < b.id; });
     return members;
 }
 

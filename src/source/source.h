@@ -42,7 +42,9 @@ public:
     Source(const Source&) = delete;
 
     const std::string& id() const noexcept { return id_; }
-    void set_id(std::string id);                 ///< Made unique ("radio", "radio.2"). Before start.
+    virtual void set_id(std::string id);         ///< Made unique ("radio", "radio.2"). Before start.
+    const std::string& position() const noexcept { return position_; }   ///< Where the script made it; empty: nowhere.
+    void set_position(std::string position) { position_ = std::move(position); }   ///< When it is built.
     const std::string& operator_name() const noexcept { return operator_name_; }
     const Logger& log() const noexcept { return log_; }
 
@@ -68,7 +70,11 @@ public:
     virtual void skip() noexcept {}                               ///< Ends the current track.
     virtual Ticks seek(Ticks) noexcept { return {}; }             ///< Relative; returns what was done.
     virtual Source* effective_source() noexcept { return this; }  ///< Who really makes the samples now.
-    virtual bool self_sync() noexcept { return false; }           ///< Paced by a device rather than the CPU clock.
+    virtual bool self_sync() noexcept;                            ///< Paced by a device rather than the CPU clock, now?
+    virtual SyncSource* sync_source() noexcept { return nullptr; }   ///< What paces this very source now, its inputs apart.
+    virtual void add_sync_uses(SyncUses& uses) noexcept;          ///< Its own, else those of the inputs that it reads now.
+    virtual bool may_self_sync() const noexcept;                  ///< May anything pace it or an input, ever? Known before start.
+    virtual bool may_run_ahead() const noexcept;                  ///< May its clock run half a second ahead? Nothing live, no small buffer.
     virtual bool live() const noexcept { return false; }          ///< Goes on by itself (a DJ, a relay): not kept for later.
     std::optional<double> elapsed() const noexcept;               ///< Seconds since the last track mark. Any thread.
     MetadataPtr last_metadata() const noexcept;                   ///< nullptr before the first. Any thread.
@@ -86,7 +92,7 @@ public:
     void clear_last_metadata() noexcept;
     /// Any thread: goes out with the next frame. `replace` false: only when that frame begins without metadata.
     void insert_metadata_next(MetadataPtr m, bool new_track, bool replace = true);
-    const std::vector<Source*>& activators() const noexcept { return activators_; }  ///< Clock's worker.
+    std::vector<std::string> activator_ids() const;   ///< Who woke it. Any thread.
 
     /// Script-level methods of this very source (playlist.reload, queue.push, ...) keep their state in the C++ object.
 
@@ -95,6 +101,8 @@ protected:
     /// awake (it is woken at once). `same_content` also unifies content(). Throws Error.
     void add_input(SourcePtr input, bool same_content);
     void remove_input(const Source& input);           ///< Between ticks; sleeps it.
+    /// Makes an input's clock and `clock` one, for an input that is not read at our pace. Throws ClockError.
+    void join_clock(const ClockPtr& clock, const Source& input);
 
     virtual bool can_generate() noexcept = 0;
     /// Fills `out` (empty, reset) with up to `wanted` ticks; shorter only when the source ends inside.
@@ -115,7 +123,7 @@ private:
     void run_watchers(const Frame& fresh) noexcept;
     const ContentFormat& cached_format(Name field) const noexcept;
 
-    std::string operator_name_, id_;
+    std::string operator_name_, id_, position_;
     Logger log_;
     ClockPtr clock_;
     ContentPtr content_;

@@ -226,7 +226,7 @@ TEST_F(Sources, DumpNamesThem) {
     attach_output(out);
     start_clocks(scheduler_);
     run(10ms);
-    EXPECT_NE(dump_clocks().find("· sink (ticks: 5, time: 0.10s, self_sync: false)\n  ├── outputs: sink []\n  ├── active sources:\n  └── passive sources: tone [sink]"), std::string::npos) << dump_clocks();
+    EXPECT_NE(dump_clocks().find("· sink (ticks: 5, time: 0.10s, self_sync: false)\n  ├── outputs: sink [sink]\n  ├── active sources:\n  └── passive sources: tone [sink]"), std::string::npos) << dump_clocks();
 }
 
 }  // namespace

@@ -74,7 +74,9 @@ bool Switcher::live() const noexcept {
 
 std::optional<Ticks> Switcher::remaining() noexcept { return current_ < 0 ? Ticks{} : streamed().remaining(); }
 Ticks Switcher::seek(Ticks by) noexcept { return current_ < 0 ? Ticks{} : streamed().seek(by); }
-bool Switcher::self_sync() noexcept { return current_ >= 0 && streamed().self_sync(); }
+void Switcher::add_sync_uses(SyncUses& uses) noexcept {
+    if (current_ >= 0) streamed().add_sync_uses(uses);
+}
 Source* Switcher::effective_source() noexcept { return current_ < 0 ? this : streamed().effective_source(); }
 
 void Switcher::skip() noexcept {

@@ -38,7 +38,7 @@ public:
     void skip() noexcept override;
     Ticks seek(Ticks by) noexcept override;
     Source* effective_source() noexcept override;
-    bool self_sync() noexcept override;
+    void add_sync_uses(SyncUses& uses) noexcept override;
     bool live() const noexcept override;
 
     double transition_length = 5;   ///< seconds that what is left may still be heard. Before start.
