@@ -91,7 +91,7 @@ Type* Checker::on(Term& term, term::Apply& apply) {
         given[i] = true;
         std::uint32_t position = 0;
         for (std::uint32_t j = 0; j <= i && a.label.empty(); ++j) position += below->params[j].label.empty();
-        passed_ = {apply.function, a.label, position, a.value->span};
+        passed_ = {apply.function, a.value, a.label, position, a.value->span};
         if (self && may_lack_a_field(a.value, below->params[i].type)) continue;
         require(a.value, below->params[i].type);
     }

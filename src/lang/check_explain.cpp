@@ -44,7 +44,8 @@ std::string dotted_path(const Term* term) {
 }
 
 void Checker::explain(Diagnostic& d) const {
-    if (passed_.function && passed_.span.file == d.span.file && passed_.span.begin == d.span.begin && passed_.span.end == d.span.end) {
+    const bool passed = passed_.function && passed_.span.file == d.span.file && passed_.span.begin == d.span.begin && passed_.span.end == d.span.end;
+    if (passed) {
         const std::string function = dotted_path(passed_.function);
         const std::string which = passed_.label.empty() ? "unlabeled argument number " + std::to_string(passed_.position) : "argument `" + passed_.label.str() + "`";
         const bool is_operator = !function.empty() && std::ispunct(static_cast<unsigned char>(function[0])) && function[0] != '_';
@@ -54,8 +55,11 @@ void Checker::explain(Diagnostic& d) const {
             d.notes.push_back({{}, "It is the " + which + " of `" + function + "`."});
     }
     const Unifier::Mismatch& m = env_.unifier.mismatch();
-    if (!m.inner_given || !m.inner_expected) return;
-    if (const char* hint = hint_for(*without_methods(m.inner_given), *without_methods(m.inner_expected)); *hint) d.notes.push_back({{}, hint});
+    if (m.inner_given && m.inner_expected)
+        if (const char* hint = hint_for(*without_methods(m.inner_given), *without_methods(m.inner_expected)); *hint) d.notes.push_back({{}, hint});
+    const auto* variable = passed ? std::get_if<term::Variable>(&passed_.value->node) : nullptr;
+    const TypeNode* node = variable ? lookup(variable->name) : nullptr;
+    if (node && !node->library && node->span.file == d.span.file) d.notes.push_back({node->span, "`" + variable->name.str() + "` comes from here."});
 }
 
 }  // namespace castile::lang

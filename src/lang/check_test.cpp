@@ -382,8 +382,9 @@ TEST(Check, MessagesSayWhatHelps) {
     };
     EXPECT_EQ(notes("list.hd(3)"), "It is the unlabeled argument number 1 of `list.hd`. A list is wanted: it is written between brackets, as in `[x, y]`. ");
     EXPECT_EQ(notes("print(newline=1, 2)"), "It is the argument `newline` of `print`. ");
-    EXPECT_EQ(notes("x = ref(1)\nx + 1"), "It is on the left of `+`. It is a function, or a reference: its value is got by calling it, as in `x()`. ");
+    EXPECT_EQ(notes("x = ref(1)\nx + 1"), "It is on the left of `+`. It is a function, or a reference: its value is got by calling it, as in `x()`. `x` comes from here. ");
     EXPECT_EQ(notes("string.length((null : string?))"), "It is the unlabeled argument number 1 of `string.length`. It may be null: say what to use then, as in `x ?? otherwise`. ");
+    EXPECT_EQ(notes("def f(x) = x(1) + string.length(x) end"), "It is the unlabeled argument number 1 of `string.length`. `x` comes from here. ");
     EXPECT_EQ(notes("if 1 then 2 else 3 end"), "");
     EXPECT_EQ(notes("f = fun (x) -> x + 1\nf(\"a\")"), "It is the unlabeled argument number 1 of `f`. `int_of_string(x)` reads an integer. ");
     EXPECT_EQ(notes("(true : () -> bool)"), "A function is wanted: a value between braces is one, as in `{true}`. ");

@@ -111,7 +111,7 @@ private:
     std::vector<Change> changes_;                           ///< of globals, to be undone by an error
     std::vector<TypeNode*> top_;                            ///< top-level variables of this program
     int level_ = 0, depth_ = 0;
-    struct Passed { const Term* function = nullptr; Name label; std::uint32_t position = 0; Span span; };
+    struct Passed { const Term* function = nullptr; const Term* value = nullptr; Name label; std::uint32_t position = 0; Span span; };
     Passed passed_;                                         ///< the argument whose type is being compared, for messages
 };
 
