@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "builtins/define.h"
+#include "builtins/regexp.h"
 
 namespace castile::builtins {
 
@@ -217,5 +218,7 @@ const Definitions definitions("String", {
 });
 
 }  // namespace
+
+Value make_regexp(const std::string& pattern) { return Value::foreign(regexp_kind, compile(pattern, Value::list({}))); }
 
 }  // namespace castile::builtins

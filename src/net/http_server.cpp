@@ -36,6 +36,12 @@ Setting<int> max_clients{"harbor.max_clients", 4096, "Connections that a port se
 Setting<double> accept_timeout{"harbor.accept_timeout", 3.0, "Seconds within which a new connection shakes hands and sends its request's head."};
 Setting<double> io_timeout{"harbor.timeout", 120.0, "Seconds without progress after which a connection is closed."};
 Setting<bool> verbose{"harbor.verbose", false, "Log each request at level 4."};
+Setting<bool> reverse_dns{"harbor.reverse_dns", false, "Kept for scripts that set it: clients are known by their address."};
+Setting<bool> map_song{"harbor.map_song_metadata", true, "Kept for scripts that set it."};
+Setting<std::vector<std::string>> icy_formats{
+    "harbor.icy_formats",
+    {"audio/mpeg", "audio/aacp", "audio/aac", "audio/x-aac", "audio/wav", "audio/wave", "audio/flac", "audio/x-flac"},
+    "Content types whose streams may carry ICY metadata."};
 
 constexpr auto idle_timeout = seconds(15), linger_timeout = seconds(2);
 constexpr int requests_per_connection = 1000;
@@ -69,6 +75,13 @@ struct Route {
     }
 };
 using RoutePtr = std::shared_ptr<const Route>;
+
+/// What follows a head in pieces.
+struct Body {
+    std::function<std::string()> next;
+    std::optional<std::uint64_t> left;   ///< bytes to come; nullopt: until an empty piece
+    bool chunked = false;
+};
 
 class Connection;
 
@@ -142,6 +155,7 @@ public:
         if (!answered_.exchange(true)) send(connection_, request_, std::move(response));
     }
     void reply_raw(std::string bytes) override;
+    void reply_pieces(HttpServerResponse response, std::function<std::string()> next, std::optional<std::uint64_t> length) override;
     NetStreamPtr take_stream() override;
     NetStreamPtr stream() noexcept override;
 
@@ -182,10 +196,17 @@ public:
     void end() {
         stream_->run([self = shared_from_this()] {
             self->served_ = requests_per_connection;
-            if (self->out_.empty() && !self->reader_.begun()) self->stream_->close();
+            if (self->out_.empty() && !self->body_ && !self->reader_.begun()) self->stream_->close();
         });
     }
     const std::shared_ptr<SocketStream>& stream() const noexcept { return stream_; }
+    /// The same, and behind it a body in pieces.
+    void send(std::string head, bool keep_alive, Body body) {
+        stream_->run([self = shared_from_this(), head = std::move(head), keep_alive, body = std::move(body)]() mutable {
+            self->body_ = std::make_unique<Body>(std::move(body));
+            self->send(std::move(head), keep_alive);
+        });
+    }
     bool wants_keep_alive() const noexcept { return client_keeps_alive_; }
 
 private:
@@ -270,6 +291,7 @@ private:
             written_ += result.bytes;
         }
         out_ = {};
+        if (body_) return fetch_piece();
         if (keep_alive_) {
             stream_->after(idle_timeout, [self = shared_from_this()] { self->stream_->close(); });
             return receive();
@@ -278,6 +300,36 @@ private:
         stream_->shutdown_write();
         stream_->after(linger_timeout, [self = shared_from_this()] { self->stream_->close(); });
         drain();
+    }
+
+    // The next piece is made when the client took the last one: a slow client holds one piece.
+    void fetch_piece() {
+        stream_->cancel_timer();
+        scheduler().blocking([self = shared_from_this(), next = body_->next] {
+            std::optional<std::string> piece;
+            try {
+                piece = next();
+            } catch (const std::exception& error) {
+                logger.severe("An answer to {} broke off: {}", self->stream_->peer(), error.what());
+            }
+            self->stream_->run([self, piece = std::move(piece)]() mutable { self->take_piece(std::move(piece)); });
+        });
+    }
+
+    void take_piece(std::optional<std::string> piece) {
+        if (!body_ || !piece || (body_->left && piece->empty())) return stream_->close();  // the client sees that it is cut
+        written_ = 0;
+        const bool last = piece->empty();
+        if (body_->left) {
+            piece->resize(std::min<std::uint64_t>(piece->size(), *body_->left));
+            *body_->left -= piece->size();
+            out_ = std::move(*piece);
+            if (*body_->left == 0) body_.reset();
+        } else {
+            out_ = body_->chunked ? fmt::format("{:x}\r\n{}\r\n", piece->size(), *piece) : std::move(*piece);
+            if (last) body_.reset();
+        }
+        transmit();
     }
 
     void drain() {
@@ -296,26 +348,47 @@ private:
     HttpServerRequest request_;
     RoutePtr route_;
     std::string allow_, out_;
+    std::unique_ptr<Body> body_;
     std::vector<std::uint8_t> in_;
     std::size_t written_ = 0;
     int served_ = 0;
     bool keep_alive_ = false, client_keeps_alive_ = false;
 };
 
-void Exchange::send(std::shared_ptr<Connection> connection, const HttpServerRequest& request, HttpServerResponse response) {
-    const bool keep_alive = connection->wants_keep_alive();
-    const bool no_body = response.status == 204 || response.status == 304 || response.status < 200;
-    std::string bytes = fmt::format("HTTP/1.1 {} {}\r\nServer: {}\r\nConnection: {}\r\n", response.status,
-                                    response.reason.empty() ? http_reason(response.status) : response.reason, http_user_agent(),
-                                    keep_alive ? "keep-alive" : "close");
-    if (!no_body) bytes += fmt::format("Content-Length: {}\r\n", response.body.size());
-    if (!response.content_type.empty()) bytes += fmt::format("Content-Type: {}\r\n", response.content_type);
+/// Without the blank line.
+std::string head_of(const HttpServerResponse& response, bool keep_alive) {
+    std::string head = fmt::format("HTTP/1.1 {} {}\r\nServer: {}\r\nConnection: {}\r\n", response.status,
+                                   response.reason.empty() ? http_reason(response.status) : response.reason, http_user_agent(),
+                                   keep_alive ? "keep-alive" : "close");
+    if (!response.content_type.empty()) head += fmt::format("Content-Type: {}\r\n", response.content_type);
     for (const auto& [name, value] : response.headers) {
-        if (name.find_first_of("\r\n:") == name.npos && value.find_first_of("\r\n") == value.npos) bytes += fmt::format("{}: {}\r\n", name, value);
+        if (name.find_first_of("\r\n:") == name.npos && value.find_first_of("\r\n") == value.npos) head += fmt::format("{}: {}\r\n", name, value);
     }
+    return head;
+}
+
+bool has_no_body(int status) noexcept { return status == 204 || status == 304 || status < 200; }
+
+void Exchange::send(std::shared_ptr<Connection> connection, const HttpServerRequest& request, HttpServerResponse response) {
+    const bool keep_alive = connection->wants_keep_alive(), no_body = has_no_body(response.status);
+    std::string bytes = head_of(response, keep_alive);
+    if (!no_body) bytes += fmt::format("Content-Length: {}\r\n", response.body.size());
     bytes += "\r\n";
     if (!no_body && request.method != "HEAD") bytes += response.body;
     connection->send(std::move(bytes), keep_alive);
+}
+
+void Exchange::reply_pieces(HttpServerResponse response, std::function<std::string()> next, std::optional<std::uint64_t> length) {
+    if (answered_.exchange(true)) return;
+    const bool chunked = !length && request_.http_version == "1.1";
+    const bool keep_alive = connection_->wants_keep_alive() && (length || chunked);
+    std::string head = head_of(response, keep_alive);
+    if (has_no_body(response.status)) return connection_->send(head + "\r\n", keep_alive);
+    if (length) head += fmt::format("Content-Length: {}\r\n", *length);
+    else if (chunked) head += "Transfer-Encoding: chunked\r\n";
+    head += "\r\n";
+    if (request_.method == "HEAD" || length == 0u) return connection_->send(std::move(head), keep_alive);
+    connection_->send(std::move(head), keep_alive, {std::move(next), length, chunked});
 }
 
 void Exchange::reply_raw(std::string bytes) {

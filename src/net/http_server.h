@@ -1,6 +1,7 @@
 #pragma once
 // HTTP server: handlers by method and path on a port, shared by everything that wants that port.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -43,6 +44,9 @@ public:
     virtual ~HttpExchange() = default;
     virtual const HttpServerRequest& request() const noexcept = 0;
     virtual void reply(HttpServerResponse response) = 0;  ///< Once, from any thread; later calls are ignored.
+    /// The head, then what `next` gives piece by piece, until it gives nothing or `length` bytes came. `next` is called on the
+    /// blocking pool, once the client took what was before; when it throws, the connection is closed.
+    virtual void reply_pieces(HttpServerResponse response, std::function<std::string()> next, std::optional<std::uint64_t> length) = 0;
     /// A whole answer, head included, written as it is; the connection closes after it.
     virtual void reply_raw(std::string bytes) = 0;
     /// The connection is the caller's from now on, nothing was answered yet. Only inside the handler or the stream's run().
