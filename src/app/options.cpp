@@ -50,6 +50,8 @@ Options parse_options(int argc, char** argv) {
     app.add_option("--simulate", o.simulate, "Run that many seconds of the station's time as fast as possible, then end.")->check(CLI::NonNegativeNumber);
     app.add_flag_callback("-t,--enable-telnet", [&o] { o.telnet = true; }, "Enable the telnet server.");
     app.add_flag_callback("-T,--disable-telnet", [&o] { o.telnet = false; }, "Disable the telnet server.");
+    app.add_flag_callback("-u,--enable-unix-socket", [&o] { o.unix_socket = true; }, "Enable the command server on a Unix socket.");
+    app.add_flag_callback("-U,--disable-unix-socket", [&o] { o.unix_socket = false; }, "Disable the command server on a Unix socket.");
     // Options of Liquidsoap that mean nothing here.
     for (const char* accepted : {"--no-cache", "--cache-stdlib", "--cache-only", "--unsafe", "--safe", "--no-external-plugins", "--disable-deprecated",
                                  "--enable-deprecated", "--no-deprecated", "--no-fallible-check", "--profile", "--raw-errors", "--debug-errors"})

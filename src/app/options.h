@@ -19,7 +19,7 @@ struct Options {
     bool debug = false, daemon = false, interactive = false, strict = false, standard_library = true, force_start = false, show_types = false;
     std::string library_directory;
     std::vector<std::string> command_line; ///< as given, with the program's name
-    std::optional<bool> telnet;
+    std::optional<bool> telnet, unix_socket;
 };
 
 /// Throws OptionError.

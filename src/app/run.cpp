@@ -15,6 +15,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "app/command_server.h"
 #include "app/interactive.h"
 #include "app/settings.h"
 #include "app/signals.h"
@@ -91,6 +92,7 @@ void close_down(Scheduler& scheduler) {
     stop_clocks();
     if (scheduler.time().simulated()) scheduler.run_simulated(scheduler.time().now());
     if (!wait_for_files(longest_file_wait)) logger().severe("Some files could not be finished in time.");
+    stop_command_server();
     if (!scheduler.time().simulated()) finish_network(longest_network_wait);
     scheduler.stop();
     remove_pid_file();
@@ -166,7 +168,11 @@ int stream(const Options& options) {
     release_library_pages();
     start_metrics_server();
     scheduler.configure(scheduler_options());
+    struct Closer {   // also when the start fails: before the scheduler ends
+        ~Closer() { stop_command_server(); }
+    } closer;
     scheduler.start();
+    start_command_server();
     start_clocks(scheduler);
     builtins::set_after_task([&] { start_clocks(scheduler); });
     scheduler.after(settling_time, release_library_pages);

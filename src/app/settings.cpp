@@ -50,8 +50,11 @@ std::string folder(const char* system, const char* own) {
     return home ? std::string(home) + own : "/tmp";
 }
 
-std::string expanded(std::string path) {
-    for (const auto& [mark, text] : {std::pair("<script>", script_name), std::pair("<syslogdir>", folder("/var/log/castile", "/.cache/castile")),
+}  // namespace
+
+std::string expand_path(std::string path) {
+    for (const auto& [mark, text] : {std::pair("<script>", script_name), std::pair("<pid>", std::to_string(getpid())),
+                                     std::pair("<syslogdir>", folder("/var/log/castile", "/.cache/castile")),
                                      std::pair("<sysrundir>", folder("/run/castile", "/.cache/castile"))})
         for (std::size_t i; (i = path.find(mark)) != path.npos;) path.replace(i, std::string_view(mark).size(), text);
     return path;
@@ -64,19 +67,18 @@ void need_folder(const std::string& path, const char* what, const char* setting)
     throw Error(std::string("The folder ") + parent + " for the " + what + " does not exist. Set `" + setting + " := \"<path>\"` in the script.");
 }
 
-}  // namespace
-
 void apply_options(const Options& o, const std::string& script) {
     script_name = script.empty() || script == "-" ? "castile" : std::filesystem::path(script).stem().string();
     if (o.log_to_stdout || o.interactive) log_stdout.set(o.log_to_stdout.value_or(false));
     if (o.debug) log_level.set(4);
     if (o.daemon) init_daemon.set(true);
     if (o.force_start) start_anyway.set(true);
-    if (auto telnet = all_settings().find("server.telnet"); o.telnet && telnet != all_settings().end()) telnet->second->set(*o.telnet);
+    if (o.telnet) all_settings().find("server.telnet")->second->set(*o.telnet);
+    if (o.unix_socket) all_settings().find("server.socket")->second->set(*o.unix_socket);
 }
 
 void start_log() {
-    std::string path = log_file.get() ? expanded(log_path.get()) : "";
+    std::string path = log_file.get() ? expand_path(log_path.get()) : "";
     if (!path.empty()) {
         need_folder(path, "log", "settings.log.file.path");
         // Made here for its permissions.
@@ -140,7 +142,7 @@ bool in_background() { return told >= 0; }
 
 void write_pid_file() {
     if (!pid_file.get()) return;
-    std::string path = expanded(pid_path.get());
+    std::string path = expand_path(pid_path.get());
     need_folder(path, "PID file", "settings.init.daemon.pidfile.path");
     std::ofstream out(path, std::ios::trunc);
     out << getpid() << "\n";
@@ -150,7 +152,7 @@ void write_pid_file() {
 
 void remove_pid_file() noexcept {
     try {
-        if (daemon_wanted() && pid_file.get()) unlink(expanded(pid_path.get()).c_str());
+        if (daemon_wanted() && pid_file.get()) unlink(expand_path(pid_path.get()).c_str());
     } catch (...) {
         // Nothing more can be done about it at the end.
     }

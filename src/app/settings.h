@@ -23,5 +23,9 @@ void settle_in_background();    ///< after the script was evaluated: PID file, n
 bool in_background();           ///< between the two
 void write_pid_file();
 void remove_pid_file() noexcept;
+/// A path of a setting with `<script>`, `<pid>`, `<syslogdir>` and `<sysrundir>` replaced.
+std::string expand_path(std::string path);
+/// Throws Error when the folder of a file to be made does not exist: the setting to change is named.
+void need_folder(const std::string& path, const char* what, const char* setting);
 
 }  // namespace castile::app

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "builtins/define.h"
+#include "builtins/environment.h"
 #include "base/name.h"
 #include "lang/settings_globals.h"
 
@@ -42,8 +43,6 @@ SettingBase& setting(const std::string& name) {
     if (!s) raise("not_found", "There is no setting named " + name + ".");
     return *s;
 }
-
-constexpr const char* language_version = "2.5.0";
 
 /// Compares versions number by number.
 bool at_least(const std::string& wanted) {

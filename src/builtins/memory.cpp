@@ -17,6 +17,7 @@
 
 #include "base/name.h"
 #include "builtins/define.h"
+#include "builtins/environment.h"
 
 namespace castile::builtins {
 
@@ -237,5 +238,11 @@ const Definitions strings_("String", {
 });
 
 }  // namespace
+
+std::string memory_text() {
+    const ProcessMemory process = process_memory();
+    return "Physical memory: " + pretty(process.resident) + "\nPrivate memory: " + pretty(process.anonymous) +
+           "\nManaged memory: " + pretty(allocator_memory().allocated.value_or(0)) + "\nSwapped memory: " + pretty(process.swapped);
+}
 
 }  // namespace castile::builtins

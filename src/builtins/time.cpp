@@ -113,4 +113,6 @@ const Definitions definitions("Time", {
 
 void note_start_time() { start_time = now(); }
 
+double uptime() { return now() - start_time; }
+
 }  // namespace castile::builtins

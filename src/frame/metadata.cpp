@@ -28,6 +28,26 @@ void Metadata::erase(std::string_view label) {
     std::erase_if(entries_, [label](const Entry& entry) { return entry.first == label; });
 }
 
+std::string metadata_text(const Metadata& metadata) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    std::string text;
+    for (const auto& [label, value] : metadata.entries()) {
+        if (!text.empty()) text += '\n';
+        text += label + "=\"";
+        for (const char c : value) {
+            const auto byte = static_cast<unsigned char>(c);
+            if (c == '"' || c == '\\') text += std::string("\\") + c;
+            else if (c == '\n') text += "\\n";
+            else if (c == '\r') text += "\\r";
+            else if (c == '\t') text += "\\t";
+            else if (byte < 0x20 || byte == 0x7F) text += std::string("\\x") + hex[byte >> 4] + hex[byte & 15];
+            else text += c;
+        }
+        text += '"';
+    }
+    return text;
+}
+
 std::string display_title(const Metadata& metadata) {
     const std::string artist = metadata.get("artist"), title = metadata.get("title");
     if (!artist.empty() && !title.empty()) return artist + " - " + title;

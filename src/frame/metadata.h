@@ -30,6 +30,9 @@ private:
 
 using MetadataPtr = std::shared_ptr<const Metadata>;
 
+/// As commands show it: a line `label="value"` each, quotes, backslashes and control characters escaped.
+std::string metadata_text(const Metadata&);
+
 /// What ICY and panels show: "artist - title", or the title, or the file's name without its extension; never empty.
 std::string display_title(const Metadata&);
 

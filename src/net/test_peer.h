@@ -40,6 +40,7 @@ public:
         if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
     }
 
+    void finish() const { ::shutdown(descriptor_, SHUT_WR); }   ///< Sends no more, still reads.
     void send(std::string_view text) const {
         while (!text.empty()) {
             const auto n = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);

@@ -7,6 +7,7 @@
 #include "clock/clock_error.h"
 #include "lang/diag.h"
 #include "script/clock_methods.h"
+#include "script/commands.h"
 #include "script/source_methods.h"
 
 namespace castile::script {
@@ -33,6 +34,13 @@ const char* category_name(Category category) {
 
 bool gives_unit(const Operator& op) { return op.result == "unit"; }
 
+// Outputs may be told to have none.
+bool wants_commands(const Operator& op, const lang::BuiltinArgs& own) {
+    for (std::size_t i = 0; i < op.params.size(); ++i)
+        if (op.params[i].label == "register_telnet") return own[i].as_bool();
+    return true;
+}
+
 lang::Value call(const Operator& op, const lang::BuiltinArgs& values) {
     const lang::BuiltinArgs own(values.size() > 1 ? std::span(&values[1], values.size() - 1) : std::span<const lang::Value>(),
                                 values.call_site());
@@ -51,7 +59,10 @@ lang::Value call(const Operator& op, const lang::BuiltinArgs& values) {
         throw_invalid(values.call_site(), op.name, error.what());
     }
     lang::Value result = gives_unit(op) ? with_source_methods(lang::Value::unit(), source) : to_value(source);
-    if (output && op.category == Category::output) result = with_output_methods(std::move(result), output);
+    if (output && op.category == Category::output) {
+        result = with_output_methods(std::move(result), output);
+        if (wants_commands(op, own)) add_output_commands(output);
+    }
     for (const OperatorMethod& method : op.methods) result = std::move(result).with_method(method.name, method.make(source));
     return result;
 }

@@ -38,7 +38,24 @@ void Output::tick() noexcept {
             return;
         }
     }
-    send(frame());
+    const Frame& made = frame();
+    if (!made.metadata().empty()) remember(made);
+    send(made);
+}
+
+void Output::remember(const Frame& made) noexcept {
+    constexpr std::size_t most = 10;
+    std::lock_guard lock(history_mutex_);
+    for (const FrameMetadata& m : made.metadata()) {
+        if (!m.metadata) continue;
+        if (history_.size() == most) history_.erase(history_.begin());
+        history_.push_back(m.metadata);
+    }
+}
+
+std::vector<MetadataPtr> Output::metadata_history() const {
+    std::lock_guard lock(history_mutex_);
+    return history_;
 }
 
 void Output::generate(Frame& out, Ticks) noexcept { out = input().frame(); }

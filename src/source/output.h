@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -45,12 +46,15 @@ public:
     void request_stop();
     bool started() const noexcept { return started_; }
     virtual OutputStatistics statistics() const noexcept { return {}; }
+    bool start_wanted() const noexcept { return wanted_; }            ///< Is it to run whenever it can?
+    std::vector<MetadataPtr> metadata_history() const;                ///< The last ten that went out, oldest first.
     // Clock's worker, or before the start. Called after those of the options.
     void on_start_do(std::function<void()> f) { start_hooks_.push_back(std::move(f)); }
     void on_stop_do(std::function<void()> f) { stop_hooks_.push_back(std::move(f)); }
 
     bool fallible() const noexcept override { return options_.fallible; }
     void skip() noexcept override { input().skip(); }
+    Ticks seek(Ticks by) noexcept override { return input().seek(by); }
     std::optional<Ticks> remaining() noexcept override { return input().remaining(); }
     Source* effective_source() noexcept override { return input().effective_source(); }
 
@@ -71,12 +75,15 @@ private:
     void try_start() noexcept;
     void do_stop() noexcept;
     void run_hook(const std::function<void()>& hook) noexcept;
+    void remember(const Frame& frame) noexcept;
 
     SourcePtr input_;
     Options options_;
     std::vector<std::function<void()>> start_hooks_, stop_hooks_;
     std::atomic<bool> started_ = false, wanted_;
     std::atomic<bool> start_failed_ = false;   ///< until it is asked to start again
+    mutable std::mutex history_mutex_;         // guards history_
+    std::vector<MetadataPtr> history_;
 };
 
 /// Registers with the input's clock once fully built (shared_from_this must work): the last step of every output's build.

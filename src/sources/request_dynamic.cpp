@@ -1,6 +1,7 @@
 // request.dynamic: requests made by a script function, when the source needs them.
 
 #include "script/operator.h"
+#include "script/source_methods.h"
 #include "sources/request_methods.h"
 
 namespace castile {
@@ -59,7 +60,13 @@ SourcePtr build(Args& args, std::function<std::vector<RequestPtr>()> make) {
     options.prefetch = std::max(1, args.optional_integer(prefetch).value_or(default_request_prefetch()));
     options.timeout = args.optional_floating(timeout);
     auto feed = std::make_shared<DynamicFeed>(options, args.getter<bool>(available, true), args.getter<double>(retry_delay, 0.1), std::move(make));
-    return std::make_shared<RequestSource>("request.dynamic", std::move(feed));
+    auto source = std::make_shared<RequestSource>("request.dynamic", std::move(feed));
+    script::add_request_command(source, "flush_and_skip", "flush_and_skip", "Drop what is prepared and end what plays.", [](RequestSource& s, const std::string&) {
+        s.feed().drop_all();
+        script::order(s.shared_from_this(), [](Source& source) { source.skip(); });
+        return std::string("Done.");
+    });
+    return source;
 }
 
 const script::RegisterOperator request_dynamic{{
