@@ -181,7 +181,8 @@ enum : unsigned { port, transport, method, where, handler };
 
 Value register_handler(const BuiltinArgs& args, bool simple, bool regexp) {
     const Matcher matcher = regexp ? regexp_matcher(args[where]) : path_matcher(args[where].as_string());
-    const std::string key = regexp ? lang::to_string(args[where]) : args[where].as_string();
+    // One key for a path and for the regular expression that it stands for: harbor.remove takes the latter.
+    const std::string key = lang::to_string(regexp ? args[where] : builtins::make_regexp(pattern_of_path(args[where].as_string())));
     HttpRoute route;
     route.method = upper(args[method].as_string());
     route.path = key;

@@ -30,6 +30,10 @@ harbor.http.middleware.register(harbor.http.middleware.cors(origin="https://site
 harbor.http.register(port={port}, method="OPTIONS", "/api/.*", fun (_, response) -> response.data("not reached"))
 harbor.http.register(port={port}, "/api/:name", fun (request, response) -> response.data("api #{{request.query["name"]}}"))
 harbor.http.register.simple(port={port}, "/simple", fun (_) -> "simple")
+harbor.http.register(port={port}, "/removed/:id", fun (_, response) -> response.data("there"))
+harbor.remove(port={port}, harbor.http.regexp_of_path("/removed/:id"))
+harbor.http.register(port={port}, "/replaced", fun (_, response) -> response.data("old"))
+harbor.http.register(port={port}, "/replaced", fun (_, response) -> response.data("new"))
 harbor.http.register.regexp(port={port}, r/^\\/v(?<version>\\d+)$/, fun (request, response) -> response.data(request.query["version"]))
 """
     with serve(t, script, port):
@@ -46,6 +50,8 @@ harbor.http.register.regexp(port={port}, r/^\\/v(?<version>\\d+)$/, fun (request
                 headers.get("Access-Control-Max-Age") == "60" and "POST" in headers.get("Access-Control-Allow-Methods", ""), (status, dict(headers)))
         status, headers, body = http_get(base + "/simple")
         t.check("simple handlers have none", body == b"simple" and headers.get("X-First") is None)
+        t.check("a removed one is gone", http_get(base + "/removed/1")[0] == 404)
+        t.check("a later one replaces", http_get(base + "/replaced")[2] == b"new")
         t.check("groups of an expression", http_get(base + "/v12")[2] == b"12" and http_get(base + "/vx")[0] == 404)
 
 
