@@ -100,6 +100,8 @@ const bool added = [] {
     add("request.metadata", "request.metadata <rid>", "Display the metadata of a request.", metadata, true);
     for (const char* name : {"clock.dump", "clocks.dump"})   // of 2.5, of 2.4
         add(name, name, "Describe the current clocks and their sources.", [](const std::string&) { return dump_clocks(); }, true);
+    for (const char* name : {"clock.dump_all_sources", "clocks.dump_sources"})
+        add(name, name, "Draw the streams as trees of sources.", [](const std::string&) { return dump_all_sources(); }, true);
     add("runtime.gc.full_major", "runtime.gc.full_major", "Give free memory back to the system.", give_back, false);
     add("runtime.gc.compact", "runtime.gc.compact", "Give free memory back to the system.", give_back, false);
     add("runtime.memory", "runtime.memory", "Describe the memory used by the process.", [](const std::string&) { return memory_text(); }, true);

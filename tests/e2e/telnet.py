@@ -227,6 +227,7 @@ output.dummy(id="mute", fallible=true, register_telnet=false, s)
         t.check("a button", c.ask("var.set button = ") == "Variable button set." and c.ask("pressed") == "1")
         t.check("memory", c.ask("runtime.memory").startswith("Physical memory: "))
         t.check("clocks", "outputs: " in c.ask("clocks.dump") and c.ask("clock.dump").startswith("· "), c.ask("clocks.dump"))
+        t.check("their sources", "out" in c.ask("clocks.dump_sources") and "out" in c.ask("clock.dump_all_sources"), c.ask("clocks.dump_sources"))
         t.check("what was a collection", c.ask("runtime.gc.full_major") == "Done!")
         c.send("version")  # no line end: no command
         c.socket.shutdown(socket.SHUT_WR)
