@@ -95,6 +95,18 @@ std::string resynchronised(std::string_view s) {
     return out;
 }
 
+/// The next bytes, as many as there are.
+std::string take(std::istream& file, std::size_t size) {
+    const auto here = file.tellg();
+    file.seekg(0, std::ios::end);
+    const auto left = file.tellg() - here;
+    file.seekg(here);
+    std::string bytes(std::min({size, max_tag_bytes, static_cast<std::size_t>(std::max<std::streamoff>(left, 0))}), '\0');
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    return bytes;
+}
+
 /// Moves to the chunk that holds the tags of a WAV file; stays where it is in another.
 void find_chunk(std::istream& file) {
     std::string head(12, '\0');
@@ -118,9 +130,7 @@ Tags read_id3v2(std::istream& file) {
     const int version = header[3];
     const auto flags = static_cast<unsigned char>(header[5]);
     if (version < 2 || version > 4) return tags;
-    std::string content(std::min(size_of(header.substr(6), 7), max_tag_bytes), '\0');
-    file.read(content.data(), static_cast<std::streamsize>(content.size()));
-    content.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    std::string content = take(file, size_of(header.substr(6), 7));
     if (flags & 0x80) content = resynchronised(content);
     std::string_view rest = content;
     if (version > 2 && flags & 0x40) {   // an extended header; version 2.3 does not count the size itself
@@ -197,8 +207,8 @@ Tags read_flac(std::istream& file) {
             file.seekg(static_cast<std::streamoff>(size), std::ios::cur);
             continue;
         }
-        std::string block(size, '\0');
-        if (!file.read(block.data(), static_cast<std::streamsize>(size))) return tags;
+        std::string block = take(file, size);
+        if (block.size() < size) return tags;
         if (type == comments) add_comments(tags, block);
         else tags.emplace_back("metadata_block_picture", std::move(block));
         pictured = pictured || type == picture;
