@@ -54,9 +54,11 @@ Options parse_options(int argc, char** argv) {
     app.add_flag_callback("-U,--disable-unix-socket", [&o] { o.unix_socket = false; }, "Disable the command server on a Unix socket.");
     // Options of Liquidsoap that mean nothing here.
     for (const char* accepted : {"--no-cache", "--cache-stdlib", "--cache-only", "--unsafe", "--safe", "--no-external-plugins", "--disable-deprecated",
-                                 "--enable-deprecated", "--no-deprecated", "--no-fallible-check", "--profile", "--raw-errors", "--debug-errors"})
+                                 "--enable-deprecated", "--no-deprecated", "--no-fallible-check", "--profile", "--raw-errors", "--debug-errors", "--debug-lang", "--debug-levels",
+                                 "--debug-subtyping"})
         app.add_flag(std::string(accepted))->group("");
     o.help = app.help() + "\ncastile fmt [--check] [--stdout] FILE... formats scripts; castile lsp serves editors on standard input and output.\n";
+    std::ranges::replace(words, "-help", "--help");
     std::ranges::reverse(words);   // as CLI11 takes them
     try {
         app.parse(words);
