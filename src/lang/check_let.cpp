@@ -9,8 +9,9 @@ namespace {
 
 /// Are all variables of a call's result bound later by a mandatory argument? Then it can be generalised: fun () -> fun (x) -> x.
 /// Inside a record a call may have made cells, whose setters are functions too: only what encloses the record counts there.
-bool result_is_closed(const Type* t, std::vector<const Type*>& bound, int depth, bool in_record = false) {
-    if (depth > TypePool::max_depth) throw TypeTooComplex();
+/// `left`: nodes that may still be looked at, since a type that shares its parts is as large as all paths through it.
+bool result_is_closed(const Type* t, std::vector<const Type*>& bound, int depth, unsigned& left, bool in_record = false) {
+    if (depth > TypePool::max_depth || left-- == 0) throw TypeTooComplex();
     t = deref(t);
     if (t->ground) return true;
     switch (t->kind) {
@@ -18,15 +19,15 @@ bool result_is_closed(const Type* t, std::vector<const Type*>& bound, int depth,
         case TypeKind::tuple:
         case TypeKind::constructor:
             for (const Type* e : t->element_span())
-                if (!result_is_closed(e, bound, depth + 1, in_record)) return false;
+                if (!result_is_closed(e, bound, depth + 1, left, in_record)) return false;
             return true;
         case TypeKind::record:
             for (const TypeField& f : t->field_span())
-                if (!result_is_closed(f.type, bound, depth + 1, true)) return false;
-            return result_is_closed(t->inner, bound, depth + 1, true);
+                if (!result_is_closed(f.type, bound, depth + 1, left, true)) return false;
+            return result_is_closed(t->inner, bound, depth + 1, left, true);
         case TypeKind::arrow: {
             auto collect = [&](auto&& self, const Type* p, int d) -> void {
-                if (d > TypePool::max_depth) throw TypeTooComplex();
+                if (d > TypePool::max_depth || left-- == 0) throw TypeTooComplex();
                 p = deref(p);
                 if (p->ground) return;
                 if (p->kind == TypeKind::variable) return bound.push_back(p);
@@ -41,13 +42,13 @@ bool result_is_closed(const Type* t, std::vector<const Type*>& bound, int depth,
             const std::size_t outer = bound.size();
             for (const TypeParam& p : t->param_span())
                 if (!p.optional && !in_record) collect(collect, p.type, depth + 1);
-            const bool closed = result_is_closed(t->inner, bound, depth + 1, in_record);
+            const bool closed = result_is_closed(t->inner, bound, depth + 1, left, in_record);
             bound.resize(outer);
             return closed;
         }
         case TypeKind::getter:
         case TypeKind::nullable:
-        case TypeKind::list: return result_is_closed(t->inner, bound, depth + 1, in_record);
+        case TypeKind::list: return result_is_closed(t->inner, bound, depth + 1, left, in_record);
         default: return true;
     }
 }
@@ -80,7 +81,8 @@ bool Checker::is_value(const Term* term) const {
         if (const auto* apply = std::get_if<term::Apply>(&node)) {
             const Type* function = apply->function->type ? without_methods(apply->function->type) : nullptr;
             std::vector<const Type*> bound;
-            return function && function->kind == TypeKind::arrow && result_is_closed(function->inner, bound, 0);
+            unsigned left = 10 * TypePool::max_instance;
+            return function && function->kind == TypeKind::arrow && result_is_closed(function->inner, bound, 0, left);
         }
         if (const auto* ascription = std::get_if<term::Ascribe>(&node)) {
             term = ascription->value;
