@@ -261,7 +261,7 @@ class Suite:
         code, out, err = self.castile(["-q", "--interactive"], case.parent, "begin\n" + case.read_text() + "\nend;;\n")
         if code is None:
             return "failed", f"still running after {self.options.timeout:g} s", ""
-        found = re.search(r"(?:^|\n)(?:# )?_ : (.*?) = (.*)\n", out, re.S)
+        found = re.search(r".*^(?:# )?- : (.*?) = (.*)\n", out, re.S | re.M)   # the last: definitions are printed before
         error = re.search(r"^Error (\d+)", out + err, re.M)
         if wanted_error:
             if error and error.group(1) == wanted_error:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "lang/old_arguments.h"
 #include "script/callback.h"
 #include "script/source_methods.h"
 #include "script/values.h"
@@ -83,6 +84,11 @@ template <Value (*watch)(const SourcePtr&, script::Callback)> Builtin chained(co
         },
     };
 }
+
+const lang::RegisterOldArgument orders[] = {
+    {"on_metadata", "", "the source comes first, as in on_metadata(s, f)."},
+    {"on_track", "", "the source comes first, as in on_track(s, f)."},
+};
 
 const RegisterBuiltin on_metadata{chained<script::watch_metadata>("on_metadata")};
 const RegisterBuiltin on_track{chained<script::watch_tracks>("on_track")};

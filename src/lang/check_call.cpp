@@ -59,7 +59,7 @@ Type* Checker::on(Term& term, term::Apply& apply) {
     Type* function = infer(apply.function);
     expand_arguments(term.span, apply);
     for (term::Argument& a : apply.arguments) infer(a.value);
-    tell_deprecated_arguments(apply);
+    mend_old_arguments(apply);
     Type* below = without_methods(function);
     if (below->kind != TypeKind::arrow) {
         std::vector<TypeParam> params;
@@ -107,12 +107,22 @@ Type* Checker::on(Term& term, term::Apply& apply) {
 }
 
 /// Old arguments of builtins: their declaration says what to write instead.
-void Checker::tell_deprecated_arguments(const term::Apply& apply) {
-    if (!warns() || std::all_of(apply.arguments.begin(), apply.arguments.end(), [](const term::Argument& a) { return a.label.empty(); })) return;
+void Checker::mend_old_arguments(term::Apply& apply) {
+    std::vector<term::Argument*> unlabeled;
+    for (term::Argument& a : apply.arguments)
+        if (a.label.empty()) unlabeled.push_back(&a);
+    const bool function_first = unlabeled.size() == 2 && without_methods(unlabeled[0]->value->type)->kind == TypeKind::arrow &&
+                                without_methods(unlabeled[1]->value->type)->kind != TypeKind::arrow;
+    if (!warns() || (unlabeled.size() == apply.arguments.size() && !function_first)) return;
     const std::string function = dotted_path(apply.function);
     if (function.empty() || locals_.contains(split_dotted(function)[0])) return;
     const TypeNode* node = env_.find(function);
     if (!node || node->text.empty()) return;   // a definition of the script's own
+    const std::string* order = function_first ? old_argument(function, "") : nullptr;
+    if (order) {
+        warn(5, unlabeled[0]->value->span, "Deprecated: the order of the arguments of `" + function + "`: " + *order);
+        std::swap(*unlabeled[0], *unlabeled[1]);
+    }
     for (const term::Argument& a : apply.arguments) {
         const std::string* advice = a.label.empty() ? nullptr : old_argument(function, a.label.view());
         if (advice && env_.old_arguments_told.insert(function + "." + a.label.str()).second)

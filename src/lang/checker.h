@@ -84,7 +84,7 @@ private:
     Term* default_of(TypeNode* node, Name function, Name label, Span span);
     bool may_lack_a_field(const Term* value, Type* wanted);
     TypeNode* path_node(Term* term);
-    void tell_deprecated_arguments(const term::Apply& apply);
+    void mend_old_arguments(term::Apply& apply);
     Type* method_type(Type* base, Name method, bool optional, Span span);
     [[noreturn]] void fail_method(Type* base, TypeNode* module, Name method, Span span);
 

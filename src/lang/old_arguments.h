@@ -8,6 +8,7 @@ namespace castile::lang {
 
 class RegisterOldArgument {
 public:
+    /// An empty label: the function among the two unlabeled arguments came first once; it may still.
     RegisterOldArgument(std::string function, std::string label, std::string advice);
 };
 /// nullptr: it is no old spelling.
