@@ -3,6 +3,7 @@
 //
 //   floor lone  --music FILE [--seconds S] [--cores]                 one set (or one a core at once), as fast as it goes
 //   floor paced --music FILE --sets N [--threads W] [--seconds S]    N sets take turns every 20 ms on W threads, in real time
+//   floor bursts --music FILE --sets N [--seconds S]                 N sets in turn on one thread: what 1, 4, 9, 18 turns in a row cost
 //
 // Prints one line of JSON. Every set starts at the start of the file, and loops.
 
@@ -263,6 +264,31 @@ void run_lone(const Options& options) {
     report("lone", sets, sets, from, Usage(), static_cast<double>(turns) * turn_samples / rate, 0, true);
 }
 
+/// The lengths of bursts take turns, second by second, so that whatever else the machine does hits all alike.
+void run_bursts(const Options& options) {
+    constexpr std::array<int, 4> lengths{1, 4, 9, 18};
+    constexpr int round = 36;  // turns of each set
+    std::vector<std::unique_ptr<Set>> sets;
+    for (int i = 0; i < options.sets; ++i) sets.push_back(std::make_unique<Set>(options.music));
+    for (auto& set : sets)
+        for (int i = 0; i < 2 * round; ++i) set->turn(turn_samples);
+    std::array<std::int64_t, lengths.size()> used{};
+    const int rounds = std::max(1, static_cast<int>((options.seconds > 0 ? options.seconds : 10) * rate / turn_samples) / round);
+    for (int r = 0; r < rounds; ++r)
+        for (std::size_t k = 0; k < lengths.size(); ++k) {
+            const std::int64_t before = now(CLOCK_THREAD_CPUTIME_ID);
+            for (int done = 0; done < round; done += lengths[k])
+                for (auto& set : sets)
+                    for (int i = 0; i < lengths[k]; ++i) set->turn(turn_samples);
+            used[k] += now(CLOCK_THREAD_CPUTIME_ID) - before;
+        }
+    for (std::size_t k = 0; k < lengths.size(); ++k) {
+        const double turn = static_cast<double>(used[k]) / (static_cast<double>(rounds) * round * options.sets);
+        std::printf("{\"form\": \"bursts\", \"sets\": %d, \"burst\": %d, \"turn_us\": %.1f, \"cpu_percent_per_set\": %.3f}\n", options.sets, lengths[k],
+                    turn / 1000, 100 * turn / turn_ns);
+    }
+}
+
 /// The turns of all sets form one sequence, period by period; a free thread takes the next one and sleeps until it is due.
 class Paced {
 public:
@@ -332,9 +358,10 @@ private:
 
 [[noreturn]] void usage() {
     std::fputs(
-        "usage: floor lone|paced --music FILE [--sets N] [--threads W] [--seconds S] [--discard S] [--cores]\n"
+        "usage: floor lone|paced|bursts --music FILE [--sets N] [--threads W] [--seconds S] [--discard S] [--cores]\n"
         "  lone   one set as fast as it goes; --cores: one a core at once; --seconds of audio (120)\n"
-        "  paced  N sets in real time for --seconds (45), the first --discard (10) not counted; ends when one is a second late\n",
+        "  paced  N sets in real time for --seconds (45), the first --discard (10) not counted; ends when one is a second late\n"
+        "  bursts N sets in turn on one thread, --seconds of audio (10) for each length of burst\n",
         stderr);
     std::exit(2);
 }
@@ -369,5 +396,6 @@ int main(int argc, char** argv) {
     av_log_set_level(AV_LOG_ERROR);
     if (options.form == "lone") run_lone(options);
     else if (options.form == "paced") Paced(options).run();
+    else if (options.form == "bursts") run_bursts(options);
     else usage();
 }

@@ -28,7 +28,7 @@ Setting<std::string> preferred{"clock.preferred", "posix", "Kept for scripts tha
 Setting<int> leak_warning{"clock.leak_warning", 50, "Kept for scripts that set it: the number of sources of a clock that was thought suspicious."};
 
 constexpr Duration lead_step_time = 250ms;   // the lead changes by a frame in this time, so that growing costs little
-constexpr double busy_from = 0.15, busy_to = 0.5;   // a worker's share from which the lead grows, and at which it is full
+constexpr double busy_from = 0.02, busy_to = 0.3;   // a worker's share from which the lead grows, and at which it is full
 constexpr int slices_at_most = 5;            // in one run, when nobody else is due
 constexpr Duration pause_time = 1s;
 
@@ -105,9 +105,9 @@ void ClockTask::loop() noexcept {
             process_paused(now - next);
         }
         next = run(now);
-        const Instant end = scheduler_.time().now();
         std::unique_lock lock(wait_mutex_);
-        if (done_) return;
+        if (done_) return;  // the scheduler may be gone already
+        const Instant end = scheduler_.time().now();
         if (to_task_) {
             to_task_ = false;
             on_a_thread_ = false;
@@ -153,6 +153,12 @@ Instant ClockTask::run(Instant now) noexcept {
     }
     if (expected_ != Instant::max()) lateness_.add(now - expected_);
     if (SyncSource* sync = mode_ == ClockMode::automatic ? c_.current_sync() : nullptr; sync != sync_ || sync) follow(sync);
+    if (sync_ && sync_->blocks() && !on_a_thread_) {  // it would hold a worker up
+        expected_ = Instant::max();
+        scheduler_.remove(*this);
+        start_thread();  // the last of it: from here on everything is that thread's
+        return Instant::max();
+    }
     const Instant next = sync_ ? run_self_sync(now) : run_paced(now);
     expected_ = mode_ == ClockMode::unsynchronised ? Instant::max() : next;
     return next;
@@ -263,11 +269,6 @@ void ClockTask::follow(SyncSource* sync) noexcept {
 
 Instant ClockTask::run_self_sync(Instant now) noexcept {
     if (sync_->blocks()) {
-        if (!on_a_thread_) {  // it would hold a worker up
-            scheduler_.remove(*this);
-            start_thread();
-            return Instant::max();
-        }
         c_.tick_actives(*clock_);
         return now;  // at once again: the tick waits by itself
     }

@@ -24,6 +24,10 @@ public:
         decay(now, period);
         return value_;
     }
+    void begin(double value, Instant now) noexcept {
+        value_ = value;
+        updated_ = now;
+    }
     void subtract(double part) noexcept { value_ = std::max(0., value_ - part); }
 
 private:

@@ -242,6 +242,8 @@ KernelThread::KernelThread(pid_t id, const std::vector<KernelService>& wanted, L
     impl_->limits = limits;
     impl_->before = get_attributes(id);
     impl_->rescues_seen = rescues.load();
+    // It begins just under the limit: who wants more than the machine has from the start on loses real-time within a second.
+    impl_->share.begin(0.9 * limits.limit, system_time().now());
     for (const KernelService service : wanted) {
         const std::string refused = impl_->ask(service);
         if (refused.empty()) {

@@ -154,7 +154,12 @@ void Scheduler::add(std::shared_ptr<IsoTask> task, Instant first) {
     std::lock_guard lock(s.queues_mutex);
     if (s.stopping) return;
     auto& entry = s.entries[task.get()];
-    if (entry) return;
+    if (entry) {
+        if (!entry->removed) return;
+        entry->removed = false;  // it removed itself and is not out of its run yet: it comes back
+        entry->rerun = std::min(entry->rerun, first);
+        return;
+    }
     entry = std::make_unique<detail::IsoEntry>();
     entry->normal = !task->isochronous() || s.options.iso_cpu <= 0.;
     entry->task = std::move(task);
