@@ -135,8 +135,8 @@ std::string module_text(const Known& known, const std::string& name) {
         const auto found = known.catalogue.find(full);
         std::string doc;
         if (found != known.catalogue.end()) doc = first_line(found->second.doc);
-        else if (const auto setting = full.starts_with("settings.") ? all_settings().find(full.substr(9)) : all_settings().end(); setting != all_settings().end())
-            doc = first_line(setting->second->doc());
+        else if (const SettingBase* setting = full.starts_with("settings.") ? find_setting(full.substr(9)) : nullptr)
+            doc = first_line(setting->doc());
         else if (!tools::members(known.names, full + ".").empty()) doc = "...";
         out += fmt::format(" * {}{}{}\n", full, doc.empty() ? "" : ": ", doc);
     }
@@ -147,7 +147,8 @@ std::string module_text(const Known& known, const std::string& name) {
 
 std::string settings_text() {
     std::string out;
-    for (const auto& [name, s] : all_settings()) out += setting_markdown(name, *s);
+    for (std::string_view late : late_setting_groups()) settings_in(late);
+    for (const SettingBase* s : settings_in("")) out += setting_markdown(s->name(), *s);
     return out;
 }
 
@@ -156,8 +157,8 @@ std::expected<std::string, std::string> describe_name(const Options& options, co
     std::string out;
     if (const auto found = known.catalogue.find(name); found != known.catalogue.end()) {
         out = tools::manual(found->second);
-    } else if (const auto setting = name.starts_with("settings.") ? all_settings().find(name.substr(9)) : all_settings().end(); setting != all_settings().end()) {
-        out = setting_markdown(name.substr(9), *setting->second).substr(3);
+    } else if (const SettingBase* setting = name.starts_with("settings.") ? find_setting(name.substr(9)) : nullptr) {
+        out = setting_markdown(name.substr(9), *setting).substr(3);
     } else if (std::ranges::binary_search(known.names, name)) {
         out = fmt::format("Type: {}\n", known.engine->types().type_of(name));
     }

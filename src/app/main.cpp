@@ -9,6 +9,7 @@
 #include "app/describe.h"
 #include "app/options.h"
 #include "app/run.h"
+#include "app/settings.h"
 #include "app/signals.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -59,7 +60,7 @@ int perform(const Options& options) {
 
 void report(const castile::lang::Diagnostic& d) {
     std::fflush(stdout);
-    std::fprintf(stderr, "%s\n", castile::lang::render(d, isatty(STDERR_FILENO) != 0).c_str());
+    std::fprintf(stderr, "%s\n", castile::lang::render(d, castile::app::colours_wanted()).c_str());
 }
 
 }  // namespace

@@ -122,15 +122,15 @@ int simulate(const Options& options) {
     return builtins::exit_code();
 }
 
-/// A script may ask for the background only once it runs: then the program starts anew, in the background from the start.
-[[noreturn]] void restart_in_background(const Options& options) {
+/// The program anew, with the same command line.
+[[noreturn]] void start_anew(const Options& options, bool in_background) {
     std::vector<char*> words;
     for (const std::string& word : options.command_line) words.push_back(const_cast<char*>(word.c_str()));
     char daemon[] = "--daemon";
-    words.insert(words.begin() + 1, daemon);
+    if (in_background) words.insert(words.begin() + 1, daemon);
     words.push_back(nullptr);
     execv("/proc/self/exe", words.data());
-    throw Error("Cannot go into the background: the program cannot be started anew.");
+    throw Error("The program cannot be started anew.");
 }
 
 int stream(const Options& options) {
@@ -156,7 +156,8 @@ int stream(const Options& options) {
         builtins::run_shutdown_callbacks();
         return builtins::exit_code();
     }
-    if (daemon_wanted() && !in_background()) restart_in_background(options);
+    // A script may ask for the background only once it runs: then in the background from the start.
+    if (daemon_wanted() && !in_background()) start_anew(options, true);
     if (in_background()) settle_in_background();
     start_log();
     script_loaded();
@@ -180,6 +181,7 @@ int stream(const Options& options) {
     builtins::wait_for_shutdown();
     builtins::set_after_task(nullptr);
     close_down(scheduler);
+    if (builtins::restart_requested()) start_anew(options, false);
     return builtins::exit_code();
 }
 
@@ -211,7 +213,7 @@ Script read_script(const std::string& given) {
 }
 
 void print_warnings(const std::vector<lang::Diagnostic>& warnings) {
-    bool colour = isatty(STDERR_FILENO) != 0;
+    bool colour = colours_wanted();
     for (const lang::Diagnostic& w : warnings) std::fprintf(stderr, "%s\n", lang::render(w, colour).c_str());
 }
 

@@ -26,7 +26,7 @@ Setting<bool> log_file{"log.file", false, "Write the log to a file."};
 Setting<std::string> log_path{"log.file.path", "<syslogdir>/<script>.log", "Path of the log's file."};
 Setting<bool> log_append{"log.file.append", true, "Keep what the log's file holds at start."};
 Setting<int> log_perms{"log.file.perms", 384, "Permissions of the log's file."};
-Setting<bool> log_unix{"log.unix_timestamps", false, "Kept for scripts that set it."};
+Setting<bool> log_unix{"log.unix_timestamps", false, "Seconds since 1970 in place of dates."};
 Setting<bool> log_recode{"log.recode", false, "Kept for scripts that set it: the log is UTF-8."};
 Setting<std::string> log_recode_encoding{"log.recode.encoding", "UTF-8", "Kept for scripts that set it."};
 Setting<bool> init_daemon{"init.daemon", false, "Run in the background."};
@@ -40,6 +40,7 @@ Setting<bool> allow_root{"init.allow_root", false, "Do not warn when run as root
 Setting<bool> start_anyway{"init.force_start", false, "Start even when there is no output: sources may be made later."};
 Setting<bool> catch_exceptions{"init.catch_exn", true, "Kept for scripts that set it."};
 Setting<bool> compact{"init.compact_before_start", true, "Give free memory back to the system before starting."};
+Setting<std::string> colorize{"console.colorize", "auto", "Colours in what is printed: always, never or auto, that is on a terminal."};
 Setting<bool> trace{"init.trace", false, "Kept for scripts that set it."};
 
 std::string script_name;   // for <script>
@@ -73,8 +74,8 @@ void apply_options(const Options& o, const std::string& script) {
     if (o.debug) log_level.set(4);
     if (o.daemon) init_daemon.set(true);
     if (o.force_start) start_anyway.set(true);
-    if (o.telnet) all_settings().find("server.telnet")->second->set(*o.telnet);
-    if (o.unix_socket) all_settings().find("server.socket")->second->set(*o.unix_socket);
+    if (o.telnet) find_setting("server.telnet")->set(*o.telnet);
+    if (o.unix_socket) find_setting("server.socket")->set(*o.unix_socket);
 }
 
 void start_log() {
@@ -86,16 +87,21 @@ void start_log() {
         if (fd >= 0) close(fd);
     }
     int level = log_level.get();
-    configure_log({static_cast<LogLevel>(level < 1 ? 1 : level > 5 ? 5 : level), log_stdout.get(), path});
+    configure_log({static_cast<LogLevel>(level < 1 ? 1 : level > 5 ? 5 : level), log_stdout.get(), path, log_unix.get()});
 }
 
 void start_log_anyhow() noexcept {
     try {
         start_log();
     } catch (...) {
-        configure_log({LogLevel::important, log_stdout.get(), ""});  // what stops the run is told by who stops it
+        configure_log({LogLevel::important, log_stdout.get(), "", log_unix.get()});  // what stops the run is told by who stops it
     }
     flush_log();
+}
+
+bool colours_wanted() {
+    const std::string wanted = colorize.get();
+    return wanted == "always" || (wanted != "never" && isatty(STDERR_FILENO) != 0);
 }
 
 bool force_start() { return start_anyway.get(); }

@@ -13,6 +13,7 @@ void apply_options(const Options& options, const std::string& script);
 void start_log();
 /// The same for a run that ends before it began: writes what was said so far, whatever the settings are.
 void start_log_anyhow() noexcept;
+bool colours_wanted();          ///< on standard error
 bool force_start();
 bool warn_of_root();
 /// In the background: a process of its own that goes on when the one started has ended. That one waits until the script is

@@ -24,7 +24,7 @@ constexpr auto fold_for = std::chrono::seconds(10);
 struct Line {
     LogLevel level;
     std::string label, message;
-    std::time_t when;
+    double when;   // seconds since 1970
 };
 
 void write_all(int fd, std::string_view text) noexcept {
@@ -34,6 +34,17 @@ void write_all(int fd, std::string_view text) noexcept {
         if (n <= 0) return;  // a full disk or a closed pipe costs log lines, never the station
         text.remove_prefix(static_cast<std::size_t>(n));
     }
+}
+
+double wall_now() noexcept { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+std::string date(double when) {
+    const auto seconds = static_cast<std::time_t>(when);
+    std::tm tm{};
+    ::localtime_r(&seconds, &tm);
+    char stamp[32];
+    std::strftime(stamp, sizeof stamp, "%Y/%m/%d %H:%M:%S", &tm);
+    return stamp;
 }
 
 class LogThread {
@@ -62,7 +73,7 @@ public:
             ++dropped_;
             return;
         }
-        lines_.push_back({level, std::string(label), std::string(message), std::time(nullptr)});
+        lines_.push_back({level, std::string(label), std::string(message), wall_now()});
         if (!held_) start();
     }
 
@@ -115,9 +126,10 @@ private:
             const bool flush = flush_, stop = stop_;
             if (std::exchange(reopen_, false)) open_file();
             to_stdout_ = settings_.to_stdout;
+            unix_timestamps_ = settings_.unix_timestamps;
             lock.unlock();
             for (const Line& line : batch) take(line);
-            if (dropped) write(LogLevel::severe, "log", fmt::format("{} lines were dropped: too many at once.", dropped), std::time(nullptr));
+            if (dropped) write(LogLevel::severe, "log", fmt::format("{} lines were dropped: too many at once.", dropped), wall_now());
             if (flush || stop) write_repeats();
             lock.lock();
             if (flush) flush_ = false;
@@ -152,11 +164,8 @@ private:
         fold_since_ = {};
     }
 
-    void write(LogLevel level, std::string_view label, std::string_view message, std::time_t when) {
-        std::tm tm{};
-        ::localtime_r(&when, &tm);
-        char stamp[32];
-        std::strftime(stamp, sizeof stamp, "%Y/%m/%d %H:%M:%S", &tm);
+    void write(LogLevel level, std::string_view label, std::string_view message, double when) {
+        const std::string stamp = unix_timestamps_ ? fmt::format("{:.6f}", when) : date(when);
         std::string text;
         for (std::size_t begin = 0; begin <= message.size();) {
             const std::size_t end = std::min(message.find('\n', begin), message.size());
@@ -181,6 +190,7 @@ private:
     std::size_t repeats_ = 0;
     std::chrono::steady_clock::time_point fold_since_{};
     bool to_stdout_ = true;
+    bool unix_timestamps_ = false;
     int file_ = -1;
 };
 

@@ -15,6 +15,7 @@ struct LogSettings {
     LogLevel level = LogLevel::important;
     bool to_stdout = true;
     std::string path;  ///< Empty: no file. Reopened on SIGUSR1.
+    bool unix_timestamps = false;  ///< Seconds since 1970 in place of the date.
 };
 
 void configure_log(LogSettings settings);

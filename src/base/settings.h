@@ -3,7 +3,6 @@
 // beside the code that reads them.
 
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,6 +24,7 @@ public:
     const SettingValue& default_value() const noexcept { return default_; }
     SettingValue value() const;
     void set(SettingValue value);  ///< Throws Error when the type differs from the default's.
+    void reset();                  ///< Back to the default, as if never set.
     bool is_set() const;           ///< Set by the script, or still the default?
     bool nullable() const noexcept { return nullable_; }  ///< Its default in a script is null, until set.
 
@@ -42,7 +42,26 @@ public:
     T get() const { return std::get<T>(value()); }
 };
 
-/// All declared settings by name, in alphabetical order.
-const std::map<std::string, SettingBase*, std::less<>>& all_settings();
+/// Settings that few scripts name, made when one of them is first asked for, so that a start does not pay for them. Static
+/// objects. `make` runs once; what it makes stays.
+class LateSettings {
+public:
+    /// `group`: what the names of these settings begin with; "" for settings all over the tree.
+    LateSettings(std::string_view group, void (*make)());
+};
+
+/// A setting by its dotted name, null when there is none. Any thread.
+SettingBase* find_setting(std::string_view name);
+/// Makes a setting that stays, unless one of that name is there: for LateSettings.
+void keep_setting(std::string name, SettingValue default_value, std::string doc, bool nullable = false);
+/// The settings below `group`, and the one of that very name, in alphabetical order; "" gives all. Those of a late group
+/// that lies below `group` only when they were made. Any thread.
+std::vector<SettingBase*> settings_in(std::string_view group);
+/// The groups of LateSettings but "".
+std::vector<std::string_view> late_setting_groups();
+
+/// A line about a group of settings, such as "log"; empty when there is none.
+void describe_setting_group(std::string_view name, std::string_view doc);
+std::string setting_group_doc(std::string_view name);
 
 }  // namespace castile

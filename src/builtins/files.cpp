@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,21 +16,20 @@
 
 #include "builtins/define.h"
 #include "builtins/encodings.h"
-#include "codec/decoder.h"
-#include "request/watch.h"
+#include "builtins/paths.h"
+#include "builtins/sandbox.h"
 
 namespace castile::builtins {
 
-namespace {
-
-namespace fs = std::filesystem;
-
-/// "~/music" as a path.
 std::string expanded(const std::string& path) {
     if (path != "~" && !path.starts_with("~/")) return path;
     const char* home = std::getenv("HOME");
     return home ? home + path.substr(1) : path;
 }
+
+namespace {
+
+namespace fs = std::filesystem;
 
 [[noreturn]] void failed(const std::string& what, const std::string& path, int error) {
     raise(error == EXDEV ? "file.cross_device" : "file", what + " " + path + ": " + std::strerror(error) + ".");
@@ -144,13 +144,13 @@ Value list_files(const BuiltinArgs& a) {
     return strings(names);
 }
 
+/// From the last dot of the last part of a path on, unless that part begins with it.
 std::string extension(const std::string& path, bool dot, const std::string& separator) {
-    std::size_t from = separator.empty() ? std::string::npos : path.rfind(separator);
-    std::size_t i = path.rfind('.');
-    if (i == std::string::npos || (from != std::string::npos && i < from) || i == 0 || (from != std::string::npos && i == from + separator.size())) return "";
-    std::string e = path.substr(i);
-    std::ranges::transform(e, e.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return dot ? e : e.substr(1);
+    std::size_t name = separator.empty() ? path.npos : path.rfind(separator);
+    name = name == path.npos ? 0 : name + separator.size();
+    const std::size_t i = path.rfind('.');
+    if (i == path.npos || i <= name || path.find_first_not_of('.', name) >= i) return "";
+    return path.substr(dot ? i : i + 1);
 }
 
 std::string temporary(std::string folder, const std::string& prefix, const std::string& suffix, bool is_folder) {
@@ -195,6 +195,7 @@ const std::pair<const char*, const char*> mime_types[] = {
 
 std::optional<std::string> mime_by_extension(const std::string& path) {
     std::string e = extension(path, false, "/");
+    std::ranges::transform(e, e.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     for (const auto& [known, type] : mime_types)
         if (e == known) return type;
     return std::nullopt;
@@ -223,55 +224,67 @@ Value mime(const BuiltinArgs& a) {
     return type ? text(*type) : Value::null();
 }
 
+/// All zero when it cannot be looked at.
 struct stat status(const std::string& path) {
     struct stat s {};
-    if (stat(expanded(path).c_str(), &s) != 0) failed("Cannot look at", path, errno);
+    if (stat(expanded(path).c_str(), &s) != 0) return {};
     return s;
 }
 
-Value file_metadata(const BuiltinArgs& a) { return assoc(read_file_metadata(expanded(a[0].as_string())).entries()); }
-
 Value which(const BuiltinArgs& a) {
-    const std::string& name = a[0].as_string();
-    auto runnable = [](const std::string& p) {
-        std::error_code error;
-        return access(p.c_str(), X_OK) == 0 && !fs::is_directory(p, error);
-    };
-    if (name.contains('/')) return runnable(name) ? text(name) : Value::null();
-    const char* path = std::getenv("PATH");
-    std::istringstream folders(path ? path : "");
-    for (std::string folder; std::getline(folders, folder, ':');)
-        if (runnable(folder + "/" + name)) return text(folder + "/" + name);
-    return Value::null();
+    std::string path = find_program(a[0].as_string());
+    return path.empty() ? Value::null() : text(path);
+}
+
+/// What cannot be made is left: scripts do not expect an error.
+void make_folder(const std::string& path, bool parents, mode_t perms) {
+    const std::string parent = fs::path(path).parent_path().string();
+    std::error_code error;
+    if (parents && !parent.empty() && parent != path && !fs::exists(parent, error)) make_folder(parent, true, perms);
+    mkdir(path.c_str(), perms);
+}
+
+/// Times and owner too.
+void copy_attributes(const fs::path& from, const fs::path& to) {
+    std::error_code error;
+    struct stat s {};
+    if (lstat(from.c_str(), &s) != 0) return;
+    const timespec times[] = {s.st_atim, s.st_mtim};
+    utimensat(AT_FDCWD, to.c_str(), times, AT_SYMLINK_NOFOLLOW);
+    if (lchown(to.c_str(), s.st_uid, s.st_gid) != 0) return;   // only root may; the copy is good all the same
+    if (fs::is_directory(from, error) && !fs::is_symlink(from, error))
+        for (const auto& entry : fs::directory_iterator(from, error)) copy_attributes(entry.path(), to / entry.path().filename());
 }
 
 Value copy_or_move(const BuiltinArgs& a, bool move) {
     std::string from = expanded(a[a.size() - 2].as_string()), to = expanded(a[a.size() - 1].as_string());
-    bool force = a[move ? 0 : 1].as_bool();
+    bool atomic = move && a[1].as_bool(), force = a[move ? 0 : 1].as_bool() || atomic;
     std::error_code error;
-    if (fs::is_directory(to, error)) to += "/" + fs::path(from).filename().string();
+    if (!atomic && fs::is_directory(to, error)) to += "/" + (fs::path(from) / "").parent_path().filename().string();
     error.clear();
-    if (!force && fs::exists(to, error)) failed("Cannot write", to, EEXIST);
+    if (!force && fs::exists(to, error)) return Value();   // as when the answer to "overwrite?" is no
     error.clear();
     if (move) {
         fs::rename(from, to, error);
-        if (error.value() == EXDEV && !a[1].as_bool()) {
+        if (error.value() == EXDEV && !atomic) {
             error.clear();
             fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
             std::error_code ignored;
             if (!error) fs::remove_all(from, ignored);
         }
     } else {
+        if (!a[0].as_bool() && fs::is_directory(from, error)) failed("Cannot copy", from, EISDIR);
         auto options = fs::copy_options::overwrite_existing;
-        if (a[0].as_bool()) options |= fs::copy_options::recursive;
+        if (a[0].as_bool()) options |= fs::copy_options::recursive | fs::copy_options::copy_symlinks;
         fs::copy(from, to, options, error);
+        if (!error && a[2].as_bool()) copy_attributes(from, to);
     }
     if (error) failed(move ? "Cannot move" : "Cannot copy", from, error.value());
     return Value();
 }
 
 Value remove_file(const BuiltinArgs& a) {
-    if (unlink(expanded(a[0].as_string()).c_str()) != 0 && errno != ENOENT) failed("Cannot remove", a[0].as_string(), errno);
+    unlink(expanded(a[0].as_string()).c_str());   // what cannot be removed stays: scripts do not expect an error
     return Value();
 }
 
@@ -344,25 +357,17 @@ const Definitions files("File", {
     {"file.rmdir", "Remove a folder and all in it.", {pos("string")}, "unit", [](const BuiltinArgs& a) {
         std::error_code error;
         fs::remove_all(expanded(a[0].as_string()), error);
-        if (error) failed("Cannot remove", a[0].as_string(), error.value());
         return Value(); }},
     {"file.mkdir", "Make a folder.", {opt("parents", "bool", "false", "And those above it?"), opt("perms", "int", "493", "Permissions."), pos("string")}, "unit", [](const BuiltinArgs& a) {
-        std::string path = expanded(a[2].as_string());
-        std::error_code error;
-        if (a[0].as_bool()) {
-            fs::create_directories(path, error);
-            if (error) failed("Cannot make", path, error.value());
-        } else if (mkdir(path.c_str(), static_cast<mode_t>(a[1].as_int())) != 0) {
-            failed("Cannot make", path, errno);
-        }
+        make_folder(expanded(a[2].as_string()), a[0].as_bool(), static_cast<mode_t>(a[1].as_int()));
         return Value(); }},
     {"file.copy", "Copy a file.",
-     {opt("recursive", "bool", "false", "Copy folders too?"), opt("force", "bool", "false", "Replace what is there?"), opt("preserve", "bool", "false", "Kept for compatibility."),
+     {opt("recursive", "bool", "false", "Copy folders too?"), opt("force", "bool", "true", "Replace what is there? Else it is left as it is."), opt("preserve", "bool", "false", "Keep times and owner?"),
       pos("string", "From."), pos("string", "To.")}, "unit", [](const BuiltinArgs& a) { return copy_or_move(a, false); }},
-    {"file.move", "Move a file.", {opt("force", "bool", "false", "Replace what is there?"), opt("atomic", "bool", "false", "Refuse a move between file systems?"), pos("string", "From."), pos("string", "To.")},
+    {"file.move", "Move a file.", {opt("force", "bool", "false", "Replace what is there? Else it is left as it is."), opt("atomic", "bool", "false", "Replace it in one step, and refuse a move between file systems?"), pos("string", "From."), pos("string", "To.")},
      "unit", [](const BuiltinArgs& a) { return copy_or_move(a, true); }},
-    {"file.size", "Size in bytes.", {pos("string")}, "int", [](const BuiltinArgs& a) { return integer(status(a[0].as_string()).st_size); }},
-    {"file.mtime", "When it was last changed, in seconds since 1970.", {pos("string")}, "float", [](const BuiltinArgs& a) {
+    {"file.size", "Size in bytes, 0 when there is no such file.", {pos("string")}, "int", [](const BuiltinArgs& a) { return integer(status(a[0].as_string()).st_size); }},
+    {"file.mtime", "When it was last changed, in seconds since 1970; 0 when there is no such file.", {pos("string")}, "float", [](const BuiltinArgs& a) {
         auto s = status(a[0].as_string());
         return number(static_cast<double>(s.st_mtim.tv_sec) + static_cast<double>(s.st_mtim.tv_nsec) / 1e9); }},
     {"file.digest", "MD5 digest of a file, in hexadecimal.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(md5(read_all(a[0].as_string()))); }},
@@ -386,16 +391,8 @@ const Definitions files("File", {
     {"get_mime", "MIME type; empty when unknown.", {pos("string")}, "string", [](const BuiltinArgs& a) {
         Value type = mime(a);
         return type.is_null() ? text("") : type; }, {}, "Use `file.mime` instead."},
-    {"file.mime.magic", "MIME type by the contents; empty when unknown.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(mime_by_content(a[0].as_string()).value_or("")); }},
-    {"file.mime.extension", "MIME type by the name; null when unknown.",
-     {opt("mime_types_extnames", "[string * string]?", "null", "Types and extensions to go by instead of the usual ones."), pos("string")}, "string?", [](const BuiltinArgs& a) {
-        if (!a[0].is_null()) {
-            for (const auto& [type, ending] : to_assoc(a[0]))
-                if (extension(a[1].as_string(), true, "/") == extension("x" + ending, true, "/")) return text(type);
-            return Value::null();
-        }
-        auto type = mime_by_extension(a[1].as_string());
-        return type ? text(*type) : Value::null(); }},
+    {"file.mime.magic", "MIME type by the name; application/octet-stream when unknown.", {pos("string")}, "string",
+     [](const BuiltinArgs& a) { return text(mime_by_extension(a[0].as_string()).value_or("application/octet-stream")); }},
     {"file.which", "Where a program is, or null.", {pos("string")}, "string?", which},
     {"which", "Where a program is.", {pos("string")}, "string", [](const BuiltinArgs& a) {
         Value path = which(a);
@@ -408,9 +405,6 @@ const Definitions files("File", {
     {"file.umask.set", "Set the permissions that new files do not get.", {pos("int")}, "unit", [](const BuiltinArgs& a) {
         umask(static_cast<mode_t>(a[0].as_int()));
         return Value(); }},
-    {"file.metadata", "The tags of a media file.", {pos("string"), opt("exclude", "[string]", "[]", "Kept for compatibility.")}, "[string * string]", file_metadata},
-    {"file.metadata.ffmpeg", "The tags of a media file.", {pos("string")}, "[string * string]", file_metadata},
-    {"file.metadata.native", "The tags of a media file.", {pos("string")}, "[string * string]", file_metadata},
 });
 
 const Definitions paths("File", {

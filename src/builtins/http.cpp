@@ -1,138 +1,105 @@
 // HTTP calls.
 
-#include <fmt/format.h>
-
+#include "base/settings.h"
 #include "builtins/define.h"
-#include "builtins/encodings.h"
 #include "net/http_client.h"
 
 namespace castile::builtins {
 
 namespace {
 
-constexpr double default_timeout = 10;   // seconds
-
-std::string contents(const Value& getter) {
-    if (getter.kind() != Value::Kind::function) return getter.as_string();
-    std::string all;
-    for (;;) {
-        std::string part = getter.get().as_string();
-        if (part.empty()) return all;
-        all += part;
-    }
-}
+Setting<bool> normalize{"http.normalize_url", true, "Write what may not stand in a URL, such as spaces, as %20 and so on?"};
 
 Value response_value(const HttpResponse& r, bool body) {
     Value base = body ? text(r.body) : Value();
-    return base.with_method("http_version", text("1.1")).with_method("status_code", integer(r.status))
+    return base.with_method("http_version", text(r.version)).with_method("status_code", integer(r.status))
         .with_method("status_message", text(r.reason)).with_method("headers", assoc(r.headers));
 }
 
-/// headers, http_version, redirect, timeout, normalize_url, url: the parameters all methods share, from `first` on.
-HttpRequest request(const char* method, const BuiltinArgs& a, std::size_t first) {
-    HttpRequest r;
-    r.method = method;
-    r.headers = to_assoc(a[first]);
-    r.follow_redirects = a[first + 2].as_bool();
-    r.timeout_seconds = a[first + 3].is_null() ? default_timeout : a[first + 3].as_float();
-    r.url = a[first + 5].as_string();
-    return r;
+std::string url_of(const std::string& url, const Value& wanted) {
+    return (wanted.is_null() ? normalize.get() : wanted.as_bool()) ? normalized_url(url) : url;
 }
 
-Value perform(const HttpRequest& r, bool body) {
+/// What the functions of a method differ in.
+struct Verb {
+    const char* name;
+    bool sends, gives;   // data, a body
+};
+constexpr Verb get_verb{"GET", false, true}, head_verb{"HEAD", false, false}, delete_verb{"DELETE", false, false}, post_verb{"POST", true, true}, put_verb{"PUT", true, true};
+
+/// [data,] headers, http_version, redirect, timeout, normalize_url, url[, on_body_data]
+template <const Verb& V, bool Streamed> Value call(const BuiltinArgs& a) {
+    const std::size_t first = V.sends ? 1 : 0;
+    HttpRequest r;
+    r.method = V.name;
+    r.headers = to_assoc(a[first]);
+    r.http_version = optional_text(a[first + 1]).value_or("");
+    r.follow_redirects = a[first + 2].as_bool();
+    r.timeout_seconds = a[first + 3].is_null() ? 0 : a[first + 3].as_float();
+    r.url = url_of(a[first + 5].as_string(), a[first + 4]);
+    r.failures_as_status = true;
+    if (V.sends && a[0].kind() == Value::Kind::function) r.next_data = [data = a[0]] { return data.get().as_string(); };
+    else if (V.sends) r.body = a[0].as_string();
+    Value take = Streamed ? a[first + 6] : Value();
+    if (Streamed) {
+        r.max_bytes = std::size_t{1} << 40;
+        r.on_data = [&take](std::string_view part) { take.call({text(std::string(part))}); };
+    }
     auto response = http_request(r);
     if (!response) raise("http", response.error().message);
-    return response_value(*response, body);
+    if (Streamed) take.call({Value::null()});
+    return response_value(*response, V.gives && !Streamed);
 }
 
-template <const char* const& Method> Value without_data(const BuiltinArgs& a) { return perform(request(Method, a, 0), std::string_view(Method) == "GET"); }
-template <const char* const& Method> Value with_data(const BuiltinArgs& a) {
-    HttpRequest r = request(Method, a, 1);
-    r.body = contents(a[0]);
-    return perform(r, true);
+std::vector<BuiltinParam> params(const Verb& verb, bool streamed) {
+    std::vector<BuiltinParam> all;
+    if (verb.sends) all.push_back(opt("data", "{string}", "\"\"", "What to send; of a function, until it gives an empty string."));
+    all.push_back(opt("headers", "[string * string]", "[]", "Headers to send."));
+    all.push_back(opt("http_version", "string?", "null", "Version of the protocol: \"1.0\", \"1.1\" or \"2\"; null: what both sides know."));
+    all.push_back(opt("redirect", "bool", "true", "Follow redirections?"));
+    all.push_back(opt("timeout", "float?", "10.", "Seconds that it may take; null: as long as it takes."));
+    all.push_back(opt("normalize_url", "bool?", "null", "Write spaces and the like as %20? Null: as `settings.http.normalize_url` says."));
+    all.push_back(pos("string", "URL."));
+    if (streamed) all.push_back(arg("on_body_data", "(string?) -> unit", "Takes the answer piece by piece, then null."));
+    return all;
 }
 
-constexpr const char* get_method = "GET";
-constexpr const char* head_method = "HEAD";
-constexpr const char* delete_method = "DELETE";
-constexpr const char* post_method = "POST";
-constexpr const char* put_method = "PUT";
-
-const std::vector<BuiltinParam> shared{
-    opt("headers", "[string * string]", "[]", "Headers to send."), opt("http_version", "string?", "null", "Kept for compatibility."),
-    opt("redirect", "bool", "true", "Follow redirections?"), opt("timeout", "float?", "null", "Seconds to wait; null: the default."),
-    opt("normalize_url", "bool?", "null", "Kept for compatibility."), pos("string", "URL."),
-};
-std::vector<BuiltinParam> and_data() {
-    std::vector<BuiltinParam> params{opt("data", "{string}", "\"\"", "What to send; of a function, until it gives an empty string.")};
-    params.insert(params.end(), shared.begin(), shared.end());
-    return params;
-}
 const std::vector<BuiltinMethod> response_methods{
-    {"http_version", "string", "Version of the protocol."}, {"status_code", "int", "Status."}, {"status_message", "string", "Status in words."},
+    {"http_version", "string", "Version of the protocol."}, {"status_code", "int", "Status; from 520 on when there is no answer."}, {"status_message", "string", "Status in words."},
     {"headers", "[string * string]", "Headers received."},
 };
 
-std::optional<std::string> header(const Value& headers, std::string_view name) {
-    for (const Value& e : headers.elements()) {
-        const Value& value = e.elements()[1];
-        const std::string& key = e.elements()[0].as_string();
-        bool same = key.size() == name.size() && std::equal(key.begin(), key.end(), name.begin(), [](char x, char y) { return std::tolower(static_cast<unsigned char>(x)) == y; });
-        if (same && !value.is_null()) return value.as_string();
-    }
-    return std::nullopt;
-}
+constexpr const char* old = "Use the function of `http` instead: it takes https URLs too.";
 
-std::string_view trim(std::string_view s) {
-    while (s.starts_with(' ')) s.remove_prefix(1);
-    while (s.ends_with(' ')) s.remove_suffix(1);
-    return s;
-}
-
-/// "text/html; charset=utf-8"
-Value content_type(const BuiltinArgs& a) {
-    auto value = header(a[0], "content-type");
-    if (!value) return Value::null();
-    std::string_view rest = *value;
-    auto next = [&rest] {
-        std::size_t end = std::min(rest.find(';'), rest.size());
-        std::string_view part = trim(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        return part;
+template <const Verb& V> void declare(const std::string& name, const char* doc) {
+    auto declaration = [&](const std::string& full, bool streamed, const char* deprecated) {
+        lang::RegisterBuiltin(Builtin{full, "Internet", streamed ? std::string(doc) + " The answer comes piece by piece." : doc, params(V, streamed), V.gives && !streamed ? "string" : "unit",
+                                      response_methods, deprecated, false, streamed ? call<V, true> : call<V, false>, nullptr});
     };
-    std::string mime(next());
-    std::vector<std::pair<std::string, std::string>> args;
-    while (!rest.empty()) {
-        std::string_view part = next();
-        std::size_t equals = part.find('=');
-        if (equals != part.npos) args.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-    }
-    return Value::record({{"mime", text(mime)}, {"args", assoc(args)}});
+    declaration("http." + name, false, "");
+    declaration("http." + name + ".stream", true, "");
+    declaration("https." + name, false, old);
 }
+
+const bool declared = [] {
+    declare<get_verb>("get", "Get a URL.");
+    declare<head_verb>("head", "Get the headers of a URL.");
+    declare<delete_verb>("delete", "Delete what is at a URL.");
+    declare<post_verb>("post", "Post data to a URL.");
+    declare<put_verb>("put", "Put data at a URL.");
+    return true;
+}();
 
 Value download(const BuiltinArgs& a) {
     HttpRequest r;
-    r.url = a[2].as_string();
+    r.url = url_of(a[2].as_string(), Value::null());
     r.timeout_seconds = a[1].as_float();
     r.max_bytes = std::size_t{4} << 30;
     auto response = http_download(r, a[0].as_string());
-    return boolean(response && response->status >= 200 && response->status < 300);
+    return boolean(response && response->status < 400);
 }
 
-constexpr const char* old = "Use the function of `http` instead: it takes https URLs too.";
-
-const Definitions definitions("Internet", {
-    {"http.get", "Get a URL.", shared, "string", without_data<get_method>, response_methods},
-    {"http.head", "Get the headers of a URL.", shared, "unit", without_data<head_method>, response_methods},
-    {"http.delete", "Delete what is at a URL.", shared, "unit", without_data<delete_method>, response_methods},
-    {"http.post", "Post data to a URL.", and_data(), "string", with_data<post_method>, response_methods},
-    {"http.put", "Put data at a URL.", and_data(), "string", with_data<put_method>, response_methods},
-    {"https.get", "Get a URL.", shared, "string", without_data<get_method>, response_methods, old},
-    {"https.head", "Get the headers of a URL.", shared, "unit", without_data<head_method>, response_methods, old},
-    {"https.delete", "Delete what is at a URL.", shared, "unit", without_data<delete_method>, response_methods, old},
-    {"https.post", "Post data to a URL.", and_data(), "string", with_data<post_method>, response_methods, old},
-    {"https.put", "Put data at a URL.", and_data(), "string", with_data<put_method>, response_methods, old},
-    {"http.headers.content_type", "The MIME type among headers, with its arguments.", {pos("[string * string?]")}, "{mime : string, args : [string * string]}?", content_type},
+const Definitions definitions("File", {
     {"file.download", "Download a URL to a file; false when it fails.",
      {arg("filename", "string", "File to write."), opt("timeout", "float", "5.", "Seconds to wait."), pos("string", "URL.")}, "bool", download},
 });

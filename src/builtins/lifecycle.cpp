@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
 
 #include "base/log.h"
@@ -42,16 +44,31 @@ Value argument(const BuiltinArgs& a) {
     return there ? text(life().arguments[static_cast<std::size_t>(i)]) : a[0];
 }
 
-/// --name=value or --name value among the script's arguments.
+/// Takes an option out of the script's arguments. Without a default it is a flag: "1" when it is there, else "0"; with one it
+/// has a value: `-o value`, `-o=value`.
 Value option(const BuiltinArgs& a) {
     std::lock_guard lock(life().lifecycle_mutex);
     const std::string& name = a[1].as_string();
-    const auto& arguments = life().arguments;
+    const bool flag = a[0].as_string().empty();
+    auto& arguments = life().arguments;
     for (std::size_t i = 1; i < arguments.size(); ++i) {
-        if (arguments[i].starts_with(name + "=")) return text(arguments[i].substr(name.size() + 1));
-        if (arguments[i] == name && i + 1 < arguments.size()) return text(arguments[i + 1]);
+        const auto at = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+        if (arguments[i].starts_with(name + "=")) {
+            Value value = text(arguments[i].substr(name.size() + 1));
+            arguments.erase(at);
+            return value;
+        }
+        if (arguments[i] != name) continue;
+        if (flag) {
+            std::erase(arguments, name);
+            return text("1");
+        }
+        if (i + 1 == arguments.size()) break;
+        Value value = text(arguments[i + 1]);
+        arguments.erase(at, at + 2);
+        return value;
     }
-    return a[0];
+    return flag ? text("0") : a[0];
 }
 
 void add(std::vector<Value> Lifecycle::*list, const Value& f) {
@@ -79,12 +96,13 @@ const Definitions definitions("System", {
         }
         request_shutdown(0);
         return Value(); }},
-    {"exit", "End the program at once.", {pos("int", "Exit code.")}, "'a", [](const BuiltinArgs& a) -> Value {
+    {"exit", "End the program at once.", {pos("int", "Exit code.")}, "unit", [](const BuiltinArgs& a) -> Value {
         flush_log();
         std::fflush(stdout);
         _exit(static_cast<int>(a[0].as_int())); }},
     {"argv", "An argument of the script; 0 is its name.", {opt("default", "string", "\"\"", "Value when there is no such argument."), pos("int", "Position.")}, "string", argument},
-    {"getopt", "An option of the script: `--name=value` or `--name value`.", {opt("default", "string", "\"\"", "Value when the option is not given."), pos("string", "Name, with its dashes.")}, "string", option},
+    {"getopt", "An option among the script's arguments, which is then taken out of them: with a default its value (`--name value` or `--name=value`), without one \"1\" when it is there, else \"0\".",
+     {opt("default", "string", "\"\"", "Value when the option is not given; empty: it is a flag."), pos("string", "Name, with its dashes.")}, "string", option},
 });
 
 }  // namespace
@@ -92,6 +110,13 @@ const Definitions definitions("System", {
 void set_script_arguments(std::vector<std::string> arguments) {
     std::lock_guard lock(life().lifecycle_mutex);
     life().arguments = std::move(arguments);
+}
+
+std::string script_path() {
+    std::lock_guard lock(life().lifecycle_mutex);
+    const std::string& path = life().arguments.front();
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error) ? path : "";
 }
 
 void request_shutdown(int code) {

@@ -12,6 +12,7 @@ namespace castile::builtins {
 void note_start_time();                           ///< after the scheduler is set
 double uptime();                                   ///< seconds since then
 void set_script_arguments(std::vector<std::string> arguments);   ///< argv(1), ...; argv(0) is the script
+std::string script_path();                        ///< empty when it is no file
 void request_shutdown(int code);                  ///< wakes whoever waits in wait_for_shutdown
 bool shutdown_requested() noexcept;
 int exit_code() noexcept;

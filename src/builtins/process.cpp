@@ -12,6 +12,8 @@
 
 #include "base/log.h"
 #include "builtins/define.h"
+#include "builtins/sandbox.h"
+#include "lang/text.h"
 
 extern char** environ;
 
@@ -42,16 +44,12 @@ struct Pipe {
     void close_write() { if (write >= 0) ::close(std::exchange(write, -1)); }
 };
 
-std::vector<std::string> make_environment(const Value& extra, bool inherit) {
+/// Extra variables stand for all, as scripts expect.
+std::vector<std::string> environment_of(const Value& extra, bool inherit) {
     std::vector<std::string> all;
-    auto added = to_assoc(extra);
-    for (char** e = environ; inherit && *e; ++e) {
-        std::string_view one(*e);
-        bool replaced = false;
-        for (const auto& [k, v] : added) replaced = replaced || one.starts_with(k + "=");
-        if (!replaced) all.emplace_back(one);
-    }
-    for (const auto& [k, v] : added) all.push_back(k + "=" + v);
+    for (const auto& [k, v] : to_assoc(extra)) all.push_back(k + "=" + v);
+    if (all.empty() && inherit)
+        for (char** e = environ; *e; ++e) all.emplace_back(*e);
     return all;
 }
 
@@ -87,7 +85,8 @@ bool exchange(Pipe& in, Pipe& out, Pipe& err, const std::string& input, Result& 
     return true;
 }
 
-Result run(const std::string& command, const std::vector<std::string>& environment, const std::string& input, double timeout) {
+Result run(const std::string& command, const std::vector<std::string>& environment, const std::string& input, double timeout,
+           const SandboxLimits& limits = {}) {
     Pipe in, out, err;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -107,14 +106,18 @@ Result run(const std::string& command, const std::vector<std::string>& environme
     std::vector<char*> env;
     for (const std::string& e : environment) env.push_back(const_cast<char*>(e.c_str()));
     env.push_back(nullptr);
-    const char* argv[] = {"/bin/sh", "-c", command.c_str(), nullptr};
+    const std::vector<std::string> words = sandboxed(command, limits);
+    std::vector<char*> argv;
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
     pid_t pid = 0;
-    int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, const_cast<char**>(argv), env.data());
+    int error = posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), env.data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     Result result;
     if (error != 0) {
         result.status = "exception";
+        result.code = -1;
         result.description = std::strerror(error);
         return result;
     }
@@ -127,7 +130,8 @@ Result run(const std::string& command, const std::vector<std::string>& environme
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
     if (!in_time) {
         result.status = "timeout";
-        result.description = std::to_string(timeout);
+        result.code = -1;
+        result.description = lang::float_text(timeout);
     } else if (WIFEXITED(status)) {
         result.code = WEXITSTATUS(status);
     } else if (WIFSIGNALED(status)) {
@@ -144,10 +148,10 @@ Value to_value(const Result& r) {
 
 /// process.read's parameters: timeout, env, inherit_env, log_errors, command.
 Result read_command(const BuiltinArgs& a) {
-    Result r = run(a[4].as_string(), make_environment(a[1], a[2].as_bool()), "", a[0].as_float());
+    Result r = run(a[4].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
     if (a[3].as_bool() && (r.status != "exit" || r.code != 0)) {
         static const Logger log("process");
-        log.important("Failed to execute `{}`: {} ({}) {}", a[4].as_string(), r.status, r.code, r.err);
+        log.important("Failed to execute `{}`: {} ({}) {} {}", a[4].as_string(), r.status, r.code, r.out, r.err);
     }
     return r;
 }
@@ -166,9 +170,16 @@ Value read_lines(const BuiltinArgs& a) {
     return Value::list(std::move(lines));
 }
 
+std::vector<std::string> to_texts(const Value& list) {
+    std::vector<std::string> all;
+    for (const Value& e : list.elements()) all.push_back(e.as_string());
+    return all;
+}
+
 /// process.run's: env, inherit_env, stdin, rwdirs, rodirs, network, timeout, command.
 Result run_command(const BuiltinArgs& a) {
-    return run(a[7].as_string(), make_environment(a[0], a[1].as_bool()), a[2].as_string(), a[6].is_null() ? -1 : a[6].as_float());
+    SandboxLimits limits{to_texts(a[3]), to_texts(a[4]), a[5].is_null() ? -1 : a[5].as_bool()};
+    return run(a[7].as_string(), environment_of(a[0], a[1].as_bool()), a[2].as_string(), a[6].is_null() ? -1 : a[6].as_float(), limits);
 }
 
 std::string quote(const std::string& s) {
@@ -178,13 +189,15 @@ std::string quote(const std::string& s) {
 }
 
 const std::vector<BuiltinParam> run_params{
-    opt("env", "[string * string]", "[]", "Environment variables to add."), opt("inherit_env", "bool", "true", "Keep our own environment?"),
-    opt("stdin", "string", "\"\"", "What the process reads."), opt("rwdirs", "[string]", "[]", "Kept for compatibility."), opt("rodirs", "[string]", "[]", "Kept for compatibility."),
-    opt("network", "bool?", "null", "Kept for compatibility."), opt("timeout", "float?", "null", "Seconds after which it is killed."), pos("string", "Shell command."),
+    opt("env", "[string * string]", "[]", "Its environment variables."), opt("inherit_env", "bool", "true", "When `env` is empty, give it our own?"),
+    opt("stdin", "string", "\"\"", "What the process reads."), opt("rwdirs", "[string]", "[\"default\"]", "Folders that it may write in a sandbox; \"default\": those of `settings.sandbox.rw`."),
+    opt("rodirs", "[string]", "[\"default\"]", "Folders that it may read in a sandbox; \"default\": those of `settings.sandbox.ro`."),
+    opt("network", "bool?", "null", "May it use the network in a sandbox? Null: as `settings.sandbox.network` says."),
+    opt("timeout", "float?", "null", "Seconds after which it is killed; null or negative: never."), pos("string", "Shell command."),
 };
 const std::vector<BuiltinParam> read_params{
-    opt("timeout", "float", "-1.", "Seconds after which it is killed; negative: never."), opt("env", "[string * string]", "[]", "Environment variables to add."),
-    opt("inherit_env", "bool", "true", "Keep our own environment?"), opt("log_errors", "bool", "true", "Log a failure?"), pos("string", "Shell command."),
+    opt("timeout", "float", "-1.", "Seconds after which it is killed; negative: never."), opt("env", "[string * string]", "[]", "Its environment variables."),
+    opt("inherit_env", "bool", "true", "When `env` is empty, give it our own?"), opt("log_errors", "bool", "true", "Log a failure?"), pos("string", "Shell command."),
 };
 const std::vector<BuiltinMethod> run_methods{
     {"stdout", "string", "What it wrote."}, {"stderr", "string", "What it wrote as errors."},
@@ -201,13 +214,13 @@ const Definitions definitions("System", {
     {"process.read.lines", "The lines that a shell command writes.", read_params, "[string]", read_lines},
     {"get_process_lines", "The lines that a shell command writes.", read_params, "[string]", read_lines, {}, "Use `process.read.lines` instead."},
     {"process.test", "Does a shell command succeed?", {read_params[0], read_params[1], read_params[2], read_params[4]}, "bool", [](const BuiltinArgs& a) {
-        Result r = run(a[3].as_string(), make_environment(a[1], a[2].as_bool()), "", a[0].as_float());
+        Result r = run(a[3].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
         return boolean(r.status == "exit" && r.code == 0); }},
     {"test_process", "Does a shell command succeed?", {read_params[0], read_params[1], read_params[2], read_params[4]}, "bool", [](const BuiltinArgs& a) {
-        Result r = run(a[3].as_string(), make_environment(a[1], a[2].as_bool()), "", a[0].as_float());
+        Result r = run(a[3].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
         return boolean(r.status == "exit" && r.code == 0); }, {}, "Use `process.test` instead."},
     {"system", "Run a shell command and wait for it.", {pos("string", "Shell command.")}, "unit", [](const BuiltinArgs& a) {
-        return to_value(run(a[0].as_string(), make_environment(Value::list({}), true), "", -1)); }, run_methods, "Use `process.run` instead."},
+        return to_value(run(a[0].as_string(), environment_of(Value::list({}), true), "", -1)); }, run_methods, "Use `process.run` instead."},
     {"process.quote", "A string as one word of a shell command.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(quote(a[0].as_string())); }},
     {"quote", "A string as one word of a shell command.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(quote(a[0].as_string())); }, {}, "Use `process.quote` instead."},
     {"process.quote.command", "A shell command of a program and its arguments.",

@@ -8,7 +8,7 @@ namespace castile::builtins {
 
 namespace {
 
-Value duration() { return number(lang::setting_value(*lang::find_setting("frame.duration")).as_float()); }
+Value duration() { return number(lang::setting_value(*find_setting("frame.duration")).as_float()); }
 
 const Definitions settings("Settings", {
     {"frame.duration", "Length of a frame in seconds.", {}, "float", [](const BuiltinArgs&) { return duration(); }},

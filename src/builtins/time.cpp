@@ -1,6 +1,5 @@
 // Time and dates.
 
-#include <sys/resource.h>
 #include <time.h>
 
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <mutex>
 
 #include "builtins/define.h"
+#include "lang/literal.h"
 #include "sched/scheduler.h"
 
 namespace castile::builtins {
@@ -74,6 +74,29 @@ bool in_interval(std::int64_t from, std::int64_t to, std::int64_t modulus) {
     return from <= to ? from <= t && t < to : !(to <= t && t < from);
 }
 
+/// "10h-12h30" or "7w": what a script writes between braces.
+Value predicate(const BuiltinArgs& a) {
+    std::string_view all = a[0].as_string();
+    while (!all.empty() && all.front() == ' ') all.remove_prefix(1);
+    while (!all.empty() && all.back() == ' ') all.remove_suffix(1);
+    auto refuse = [&] { raise("string", "Failed to parse " + a[0].as_string() + " as time predicate"); };
+    const std::size_t first = lang::time_length(all);
+    if (first == 0) refuse();
+    std::optional<lang::TimePoint> to;
+    if (first < all.size()) {
+        std::string_view rest = all.substr(first);
+        while (rest.starts_with(' ')) rest.remove_prefix(1);
+        if (!rest.starts_with('-')) refuse();
+        rest.remove_prefix(1);
+        while (rest.starts_with(' ')) rest.remove_prefix(1);
+        if (rest.empty() || lang::time_length(rest) != rest.size()) refuse();
+        to = lang::parse_time(rest);
+    }
+    const auto range = lang::time_range(lang::parse_time(all.substr(0, first)), to);
+    if (!range) refuse();
+    return native([range = *range](std::span<const CallArgument>) { return boolean(in_interval(range.from, range.to, range.modulus)); });
+}
+
 double start_time = 0;
 
 constexpr const char* date_input = "{sec : int, min : int, hour : int, day : int, month : int, year : int, dst : bool?}";
@@ -88,21 +111,16 @@ const Definitions definitions("Time", {
      [](const BuiltinArgs& a) { return text(format_time(a[1].is_null() ? "%A, %d %B %Y %H:%M:%S" : a[1].as_string().c_str(), time_of(a[0]))); }},
     {"time.zone", "The time zone.", {}, "string", [](const BuiltinArgs&) {
         tzset();
-        return text(tzname[0]).with_method("daylight", text(tzname[1])).with_method("utc_diff", integer(-timezone)); },
-     {{"daylight", "string", "Name in summer."}, {"utc_diff", "int", "Seconds ahead of UTC."}}},
+        return text(tzname[0]).with_method("daylight", text(tzname[1])).with_method("utc_diff", integer(timezone)); },
+     {{"daylight", "string", "Name in summer."}, {"utc_diff", "int", "Seconds behind UTC."}}},
     {"time.zone.set", "Set the time zone.", {pos("string", "Such as Europe/Paris.")}, "unit", [](const BuiltinArgs& a) {
         setenv("TZ", a[0].as_string().c_str(), 1);
         tzset();
         return Value(); }},
     {"time_in_mod", "Is the time of the week, in seconds, within an interval modulo a period?", {pos("int"), pos("int"), pos("int")}, "bool", [](const BuiltinArgs& a) {
         return boolean(in_interval(a[0].as_int(), a[1].as_int(), a[2].as_int())); }},
+    {"time.predicate", "A text such as \"10h-12h30\" as a function that says whether it is that time.", {pos("string")}, "() -> bool", predicate},
     {"gettimeofday", "Seconds since 1970.", {}, "float", [](const BuiltinArgs&) { return number(now()); }, {}, "Use `time` instead."},
-    {"process.time", "CPU time used.", {}, "unit", [](const BuiltinArgs&) {
-        rusage usage{};
-        getrusage(RUSAGE_SELF, &usage);
-        auto seconds = [](timeval t) { return number(static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6); };
-        return Value::record({{"user", seconds(usage.ru_utime)}, {"system", seconds(usage.ru_stime)}}); },
-     {{"user", "float", "By the program."}, {"system", "float", "By the kernel for it."}}},
     {"duration.split", "A number of seconds as hours, minutes and seconds.", {pos("int", "Seconds.")}, "unit", [](const BuiltinArgs& a) {
         std::int64_t s = a[0].as_int();
         return Value::record({{"hours", integer(s / 3600)}, {"minutes", integer(s / 60 % 60)}, {"seconds", integer(s % 60)}}); },

@@ -226,7 +226,7 @@ class RunningClocks : public ::testing::TestWithParam<bool> {
 protected:
     void SetUp() override {
         set_stream_parameters({});
-        all_settings().find("clock.task")->second->set(GetParam());
+        find_setting("clock.task")->set(GetParam());
         set_scheduler(&scheduler_);
         scheduler_.start();
     }
@@ -234,7 +234,7 @@ protected:
         stop_clocks();
         scheduler_.stop();
         set_scheduler(nullptr);
-        all_settings().find("clock.task")->second->set(true);
+        find_setting("clock.task")->set(true);
     }
     void reached() { std::lock_guard lock(mutex_); ++reached_; changed_.notify_all(); }
     bool wait(int n) { std::unique_lock lock(mutex_); return changed_.wait_for(lock, 20s, [&] { return reached_ >= n; }); }

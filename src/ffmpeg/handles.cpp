@@ -3,8 +3,11 @@
 #include <cctype>
 #include <mutex>
 #include <new>
+#include <string>
+#include <utility>
 
 #include "base/log.h"
+#include "base/settings.h"
 #include "ffmpeg/compat.h"
 
 extern "C" {
@@ -57,14 +60,28 @@ std::string error_text(int code) {
 
 namespace {
 
+Setting<std::string> verbosity{"ffmpeg.log.verbosity", "warning", "What FFmpeg says: quiet, panic, fatal, error, warning, info, verbose or debug."};
+Setting<int> shown_at{"ffmpeg.log.level", 3, "Level that FFmpeg's messages are logged at; 5 as long as it is not set."};
+Setting<bool> capture{"ffmpeg.log.capture", false, "Log FFmpeg's messages in place of printing them? They are always logged."};
+
+int most_verbose() {
+    constexpr std::pair<const char*, int> levels[] = {{"quiet", AV_LOG_QUIET},     {"panic", AV_LOG_PANIC}, {"fatal", AV_LOG_FATAL},     {"error", AV_LOG_ERROR},
+                                                      {"warning", AV_LOG_WARNING}, {"info", AV_LOG_INFO},   {"verbose", AV_LOG_VERBOSE}, {"debug", AV_LOG_DEBUG}};
+    const std::string wanted = verbosity.get();
+    for (const auto& [name, level] : levels)
+        if (wanted == name) return level;
+    return AV_LOG_WARNING;
+}
+
 void forward_log(void* object, int level, const char* format, va_list arguments) {
-    if (level > AV_LOG_WARNING || !log_enabled(LogLevel::debug)) return;
+    const LogLevel as = shown_at.is_set() ? static_cast<LogLevel>(shown_at.get()) : LogLevel::debug;
+    if (level > AV_LOG_DEBUG || !log_enabled(as) || level > most_verbose()) return;
     char line[512];
     int prefix = 1;
     av_log_format_line2(object, level, format, arguments, line, sizeof line, &prefix);
     std::string_view text(line);
     while (text.ends_with('\n')) text.remove_suffix(1);
-    if (!text.empty()) log_line(LogLevel::debug, "ffmpeg", text);
+    if (!text.empty()) log_line(as, "ffmpeg", text);
 }
 
 }  // namespace

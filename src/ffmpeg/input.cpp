@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ffmpeg/compat.h"
+#include "ffmpeg/decoder_choice.h"
 #include "ffmpeg/open_input.h"
 
 namespace castile::ffmpeg {
@@ -42,6 +43,7 @@ std::optional<Failure> AudioInput::start() {
     const AVCodec* codec = nullptr;
     const int index = av_find_best_stream(format_.get(), AVMEDIA_TYPE_AUDIO, -1, -1, &codec, 0);
     if (index < 0 || !codec) return failure(Failure::Kind::unsupported, path_, index == AVERROR_DECODER_NOT_FOUND ? "no decoder for its audio" : "it has no audio");
+    codec = chosen_decoder(codec);
     for (unsigned i = 0; i < format_->nb_streams; ++i)
         if (static_cast<int>(i) != index) format_->streams[i]->discard = AVDISCARD_ALL;
     stream_ = format_->streams[index];

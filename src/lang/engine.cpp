@@ -6,6 +6,7 @@
 #include <deque>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -26,7 +27,7 @@ struct Engine::Impl {
         for (const Builtin& b : all_builtins()) types.declare(b.name, type_text(b));
         for (const BuiltinConstant& c : all_constants()) types.declare(c.name, c.type);
         for (const ForeignMethod& m : all_foreign_methods()) types.declare_method(m.constructor, m.name, type_text(m));
-        declare_settings(types, scope);
+        settings.emplace(types, scope);
         for (const Builtin& b : all_builtins())
             if (!b.deprecated.empty()) types.deprecate(b.name, b.deprecated);
         types.end_library();
@@ -49,7 +50,7 @@ struct Engine::Impl {
     }
 
     bool defined(std::string_view name) {
-        return types.defined(name) || library.defines(name);
+        return types.defined(name) || library.defines(name) || SettingGlobals::defines(name);
     }
 
     Arena& new_arena() { return arenas.emplace_back(); }   // kept: closures point into terms
@@ -73,6 +74,7 @@ struct Engine::Impl {
     void load_for(const Term* term) {
         std::set<std::string> names;
         collect_names(term, names);
+        settings->declare_for(names);
         for (Library::File* file : library.needed_for(names)) load(*file);
     }
 
@@ -150,6 +152,7 @@ struct Engine::Impl {
     std::deque<Arena> arenas;
     TypeEnvironment types;
     GlobalScope scope;
+    std::optional<SettingGlobals> settings;   // once the builtins are known
     Library library;
     ParseContext context;
     Type* last_type = nullptr;
@@ -201,6 +204,7 @@ Engine::Analysis Engine::analyse(const std::string& name, std::string text) {
 
 std::vector<Engine::Documented> Engine::documented() {
     std::lock_guard lock(impl_->front_end_mutex);
+    impl_->settings->declare_for({"settings"});
     for (Library::File& file : impl_->library.files()) impl_->load(file);
     std::vector<Documented> all;
     for (const auto& [name, doc] : impl_->docs) all.push_back({name, impl_->types.type_of(name), doc->text, doc->tags});

@@ -61,7 +61,7 @@ public:
         std::string name, type, text;
         std::vector<std::pair<std::string, std::string>> tags;
     };
-    /// Loads the whole standard library; all that has a comment.
+    /// Loads the whole standard library and declares every setting; all that has a comment.
     std::vector<Documented> documented();
     /// A global's value, when it is defined: "list.map". Null pointer: none.
     std::optional<Value> global(std::string_view dotted_name);

@@ -32,20 +32,66 @@ Value as_global(SettingBase* setting) {
     return get.with_method("set", set).with_method("description", Value::string(setting->doc())).with_method("comments", Value::string(""));
 }
 
+constexpr std::string_view root = "settings";
+
+void declare_text(TypeEnvironment& types, GlobalScope& scope, const std::string& name, std::string text) {
+    if (types.defined(name)) return;
+    types.declare(name, "string");
+    scope.declare(name).make = [text = std::move(text)] { return Value::string(text); };
+}
+
+bool covers(std::string_view group, std::string_view name) {
+    return group.empty() || name == group || (name.starts_with(group) && name[group.size()] == '.');
+}
+
 }  // namespace
 
-void declare_settings(TypeEnvironment& types, GlobalScope& scope) {
-    for (const auto& [name, setting] : all_settings()) {
-        std::string global = "settings." + name;
-        scope.declare(global).make = [setting = setting] { return as_global(setting); };
-        std::string type = setting_type(*setting);
-        types.declare(global, "(() -> " + type + ").{set : (" + type + ") -> unit, description : string, comments : string}");
+SettingGlobals::SettingGlobals(TypeEnvironment& types, GlobalScope& scope) : types_(types), scope_(scope) {
+    declare_text(types_, scope_, "settings.description", "All settings.");
+    declare_text(types_, scope_, "settings.comments", "");
+}
+
+void SettingGlobals::declare_for(const std::set<std::string>& names) {
+    for (auto it = names.lower_bound(std::string(root)); it != names.end() && it->starts_with(root); ++it) {
+        std::string_view name = *it;
+        if (name.ends_with("()")) name.remove_suffix(2);
+        name.remove_prefix(root.size());
+        if (!name.empty() && name[0] != '.') continue;   // settings_of_mine
+        if (!name.empty()) name.remove_prefix(1);
+        // The whole group, so that a name misspelt within it is answered with the right one; all groups when the first is.
+        std::string_view group = name.substr(0, name.find('.'));
+        declare_group(settings_in(group).empty() ? std::string_view() : group);
+        for (std::string_view late : late_setting_groups())
+            if (covers(name, late) || covers(late, name)) declare_group(late);
     }
 }
 
-SettingBase* find_setting(std::string_view name) {
-    auto it = all_settings().find(name);
-    return it == all_settings().end() ? nullptr : it->second;
+bool SettingGlobals::defines(std::string_view dotted) {
+    if (dotted == root) return true;
+    if (!dotted.starts_with(root) || dotted[root.size()] != '.') return false;
+    return !settings_in(dotted.substr(root.size() + 1)).empty();
+}
+
+void SettingGlobals::declare_group(std::string_view group) {
+    if (declared_.contains(group)) return;
+    declared_.emplace(group);
+    std::set<std::string, std::less<>> groups, settings;
+    for (SettingBase* setting : settings_in(group)) {
+        const std::string& name = setting->name();
+        settings.insert(name);
+        for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) groups.insert(name.substr(0, dot));
+        std::string global = "settings." + name;
+        if (types_.defined(global)) continue;
+        scope_.declare(global).make = [setting] { return as_global(setting); };
+        std::string type = setting_type(*setting);
+        types_.declare(global, "(() -> " + type + ").{set : (" + type + ") -> unit, description : string, comments : string}");
+    }
+    for (const std::string& name : groups) {
+        if (settings.contains(name)) continue;
+        std::string doc = setting_group_doc(name);
+        declare_text(types_, scope_, "settings." + name + ".description", doc.empty() ? "Settings of " + name + "." : doc);
+        declare_text(types_, scope_, "settings." + name + ".comments", "");
+    }
 }
 
 Value setting_value(const SettingBase& setting) {
@@ -57,7 +103,7 @@ void set_setting(SettingBase& setting, const Value& value) {
     SettingValue wanted = setting.default_value();
     bool fits = true;
     switch (value.kind()) {
-    case null: break;   // back to the default
+    case null: return setting.reset();
     case boolean: wanted = value.as_bool(); break;
     case integer:
         if (std::holds_alternative<double>(wanted)) wanted = value.as_float();

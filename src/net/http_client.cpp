@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace castile {
 
@@ -28,6 +30,9 @@ struct Transfer {
     std::FILE* file = nullptr;  // nullptr: into response.body
     std::size_t received = 0, limit = 0, header_bytes = 0;
     bool too_large = false, disk_failed = false;
+    const HttpRequest* request = nullptr;
+    std::string pending;             // data that libcurl had no room for
+    std::exception_ptr thrown;       // by the caller's functions
 };
 
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) {
@@ -37,13 +42,34 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) {
         return 0;
     }
     transfer.received += size;
-    if (!transfer.file) {
+    if (transfer.request->on_data) {
+        try {
+            transfer.request->on_data({data, size});
+        } catch (...) {
+            transfer.thrown = std::current_exception();
+            return 0;
+        }
+    } else if (!transfer.file) {
         transfer.response.body.append(data, size);
     } else if (std::fwrite(data, 1, size, transfer.file) != size) {
         transfer.disk_failed = true;
         return 0;
     }
     return size;
+}
+
+std::size_t on_more_data(char* room, std::size_t, std::size_t size, void* user) {
+    auto& transfer = *static_cast<Transfer*>(user);
+    try {
+        if (transfer.pending.empty()) transfer.pending = transfer.request->next_data();
+    } catch (...) {
+        transfer.thrown = std::current_exception();
+        return CURL_READFUNC_ABORT;
+    }
+    const std::size_t n = std::min(size, transfer.pending.size());
+    std::copy_n(transfer.pending.begin(), n, room);
+    transfer.pending.erase(0, n);
+    return n;
 }
 
 std::string_view trim(std::string_view text) {
@@ -61,6 +87,7 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* user) {
     const std::string_view line = trim({data, size});
     if (line.starts_with("HTTP/") || line.starts_with("ICY ")) {
         transfer.response.headers.clear();
+        transfer.response.version = line.starts_with("HTTP/") ? line.substr(5, line.find(' ') - 5) : "1.0";
         const auto after_version = line.find(' ');
         const auto code = after_version == line.npos ? std::string_view{} : trim(line.substr(after_version));
         const auto space = code.find(' ');
@@ -90,6 +117,27 @@ Failure::Kind kind_of(CURLcode code) {
     }
 }
 
+/// As proxies in front of a server answer for it.
+std::optional<HttpResponse> failure_status(CURLcode code) {
+    auto answer = [](int status, const char* reason) { return HttpResponse{.status = status, .version = "1.0", .reason = reason, .body = "", .final_url = "", .headers = {}}; };
+    switch (code) {
+        case CURLE_OPERATION_TIMEDOUT: return answer(522, "Connection timed out");
+        case CURLE_COULDNT_CONNECT:
+        case CURLE_COULDNT_RESOLVE_HOST: return answer(523, "Origin is unreachable");
+        case CURLE_GOT_NOTHING: return answer(523, "Remote server did not return any data");
+        case CURLE_SSL_CONNECT_ERROR: return answer(525, "SSL handshake failed");
+        case CURLE_PEER_FAILED_VERIFICATION: return answer(526, "Invalid SSL certificate");
+        default: return std::nullopt;
+    }
+}
+
+long curl_version_of(const std::string& version) {
+    if (version == "1.0") return CURL_HTTP_VERSION_1_0;
+    if (version == "1.1") return CURL_HTTP_VERSION_1_1;
+    if (version == "2" || version == "2.0") return CURL_HTTP_VERSION_2_0;
+    return CURL_HTTP_VERSION_NONE;
+}
+
 std::expected<HttpResponse, Failure> perform(const HttpRequest& request, std::FILE* file) {
     static std::once_flag initialised;
     std::call_once(initialised, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
@@ -99,6 +147,7 @@ std::expected<HttpResponse, Failure> perform(const HttpRequest& request, std::FI
 
     Transfer transfer;
     transfer.file = file;
+    transfer.request = &request;
     transfer.limit = request.max_bytes;
     char reason[CURL_ERROR_SIZE] = "";
     std::unique_ptr<curl_slist, CurlCloser> headers;
@@ -134,7 +183,15 @@ std::expected<HttpResponse, Failure> perform(const HttpRequest& request, std::FI
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
-    if (request.method == "HEAD") {
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, curl_version_of(request.http_version));
+    if (request.next_data) {
+        add_header("Transfer-Encoding: chunked");
+        curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+        curl_easy_setopt(curl, CURLOPT_POST, 1L);
+        curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_more_data);
+        curl_easy_setopt(curl, CURLOPT_READDATA, &transfer);
+        curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    } else if (request.method == "HEAD") {
         curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
     } else if (request.method != "GET" || !request.body.empty()) {
         if (!request.body.empty() || request.method == "POST" || request.method == "PUT") {
@@ -145,11 +202,13 @@ std::expected<HttpResponse, Failure> perform(const HttpRequest& request, std::FI
     }
 
     const CURLcode code = curl_easy_perform(curl);
+    if (transfer.thrown) std::rethrow_exception(transfer.thrown);
     if (transfer.too_large) {
         return std::unexpected(Failure{Failure::Kind::invalid, fmt::format("The answer of {} is larger than {} bytes.", request.url, request.max_bytes)});
     }
     if (transfer.disk_failed) return std::unexpected(Failure{Failure::Kind::other, fmt::format("Cannot store what {} sends: the disk refuses it.", request.url)});
     if (code != CURLE_OK) {
+        if (auto status = request.failures_as_status ? failure_status(code) : std::nullopt) return std::move(*status);
         return std::unexpected(Failure{kind_of(code), fmt::format("{}: {}.", request.url, *reason ? reason : curl_easy_strerror(code))});
     }
     long status = 0;
@@ -166,6 +225,15 @@ std::expected<HttpResponse, Failure> perform(const HttpRequest& request, std::FI
 const std::string& http_user_agent() {
     static const std::string agent = "Castile/" CASTILE_VERSION;
     return agent;
+}
+
+std::string normalized_url(const std::string& url) {
+    std::string out;
+    for (const unsigned char c : url) {
+        const bool kept = c > ' ' && c < 0x7f && !std::string_view("\"<>\\^`{|}").contains(static_cast<char>(c));
+        out += kept ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+    }
+    return out;
 }
 
 std::expected<HttpResponse, Failure> http_request(const HttpRequest& request) { return perform(request, nullptr); }

@@ -89,12 +89,12 @@ TEST_F(HttpServer, HandsBodiesOverAndTalksToTheClient) {
 }
 
 TEST_F(HttpServer, ClosesConnectionsThatSayNothing) {
-    all_settings().find("harbor.accept_timeout")->second->set(0.1);
+    find_setting("harbor.accept_timeout")->set(0.1);
     Peer mute = Peer::connect(port_), slow = Peer::connect(port_);
     slow.send("GET /hello HTTP/1.1\r\nX: ");
     EXPECT_TRUE(mute.ended());
     EXPECT_TRUE(slow.ended());
-    all_settings().find("harbor.accept_timeout")->second->set(3.0);
+    find_setting("harbor.accept_timeout")->set(3.0);
 }
 
 TEST_F(HttpServer, SaysThatAPortIsTaken) {

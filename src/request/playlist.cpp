@@ -6,10 +6,12 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <mutex>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "request/annotate.h"
 #include "request/protocol.h"
@@ -249,11 +251,53 @@ Playlist parse_cue_sheet(std::string_view text, const std::string& base) {
     return list;
 }
 
+namespace {
+
+struct Parsers {
+    std::mutex list_mutex;
+    std::vector<PlaylistParser> list;
+};
+
+Parsers& parsers() {
+    static Parsers* parsers = new Parsers;  // outlives every static
+    return *parsers;
+}
+
+/// What the script's parsers make of a text: those of its kind, or, when that is unknown, the strict (or the other) ones.
+Playlist parse_by_script(std::string_view text, const std::string& mime, const std::string& base, bool strict) {
+    std::vector<PlaylistParser> list;
+    {
+        std::lock_guard lock(parsers().list_mutex);
+        list = parsers().list;
+    }
+    for (const PlaylistParser& parser : list) {
+        if (mime.empty() ? parser.strict != strict : std::ranges::find(parser.mimes, mime) == parser.mimes.end()) continue;
+        try {
+            if (Playlist found = parser.parse(text, base); !found.empty()) return found;
+        } catch (const std::exception& error) {
+            static const Logger log("playlist");
+            log.important("The parser of {} failed: {}", parser.name, error.what());
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+void add_playlist_parser(PlaylistParser parser) {
+    std::lock_guard lock(parsers().list_mutex);
+    std::erase_if(parsers().list, [&](const PlaylistParser& other) { return other.name == parser.name; });
+    parsers().list.push_back(std::move(parser));
+}
+
+std::string locate_entry(const std::string& base, std::string_view entry) { return located(base, entry); }
+
 std::expected<Playlist, Failure> parse_playlist(std::string_view text, const std::string& mime, const std::string& base) {
     if (text.size() > max_playlist_bytes)
         return std::unexpected(Failure{Failure::Kind::invalid, fmt::format("The playlist is larger than {} MB.", max_playlist_bytes >> 20)});
     if (text.find('\0') != std::string_view::npos)
         return std::unexpected(Failure{Failure::Kind::unsupported, "This is not a playlist: it holds binary data."});
+    if (Playlist list = parse_by_script(text, mime, base, true); !list.empty()) return list;
     const std::string_view start = trimmed(without_byte_order_mark(text).substr(0, 4096));
     if (mime == "audio/x-scpls" || (mime.empty() && begins_with(start, "[playlist]"))) return parse_pls(text, base);
     if (mime == "application/x-cue") return parse_cue_sheet(text, base);
@@ -264,7 +308,8 @@ std::expected<Playlist, Failure> parse_playlist(std::string_view text, const std
         if (Playlist list = parse_xml_playlist(text, base); !list.empty()) return list;
     if (mime.empty() && text.find("FILE ") != std::string_view::npos && text.find("TRACK ") != std::string_view::npos)
         if (Playlist list = parse_cue_sheet(text, base); !list.empty()) return list;
-    return parse_m3u(text, base);
+    if (Playlist list = parse_m3u(text, base); !list.empty() || !mime.empty()) return list;
+    return parse_by_script(text, mime, base, false);
 }
 
 }  // namespace castile

@@ -2,6 +2,7 @@
 // Playlists: m3u, pls, cue sheets, XSPF/ASX/SMIL/RSS, plain lists and folders, as lists of URIs.
 
 #include <expected>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,18 @@ Playlist parse_m3u(std::string_view text, const std::string& base);
 Playlist parse_pls(std::string_view text, const std::string& base);
 Playlist parse_cue_sheet(std::string_view text, const std::string& base);
 Playlist parse_xml_playlist(std::string_view text, const std::string& base);   ///< empty when it is no list
+
+/// A parser of lists written in the script. `parse` gives an empty list for what it does not know.
+struct PlaylistParser {
+    std::string name;
+    std::vector<std::string> mimes;
+    bool strict;   ///< tried before our own on lists of unknown kind; else after them
+    std::function<Playlist(std::string_view text, const std::string& base)> parse;
+};
+void add_playlist_parser(PlaylistParser parser);   ///< Any thread.
+
+/// An entry as it is found from `base`: a relative one beside the list, if it is there.
+std::string locate_entry(const std::string& base, std::string_view entry);
 
 /// All files below a folder, absolute, sorted; hidden ones are left out, links are followed 32 folders deep. Blocking.
 std::expected<std::vector<std::string>, Failure> list_folder(const std::string& path);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "request/annotate.h"
+#include "request/file_readers.h"
 #include "sched/scheduler.h"
 
 namespace castile {
@@ -253,7 +254,22 @@ struct RequestAccess {
         struct stat status{};
         if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
             return fail(Failure::Kind::unsupported, fmt::format("\"{}\" is a folder, not a file!", path));
+        for (const FileDecoder& decoder : file_decoders_for(path))
+            if (const auto decoded = decode_by_script(decoder, path)) {
+                request.inner_->push(request.id_, decoded->uri, decoded->temporary);
+                return follow(decoded->uri);
+            }
         return Found{path};
+    }
+
+    std::optional<FileDecoder::Result> decode_by_script(const FileDecoder& decoder, const std::string& path) {
+        if (++steps > max_steps || left() <= 0) return std::nullopt;
+        try {
+            return decoder.decode(path, left());
+        } catch (const std::exception& error) {
+            say(fmt::format("The decoder {} failed: {}", decoder.name, error.what()));
+            return std::nullopt;
+        }
     }
 
     std::expected<Found, Failure> ask(const Protocol& protocol, const std::string& rest) {
@@ -300,6 +316,7 @@ struct RequestAccess {
         }
         if (duration_setting.get() && !tags.find("duration"))
             if (const auto seconds = file_duration(path)) tags.set("duration", fmt::format("{}", *seconds));
+        tags = with_script_metadata(std::move(tags), request.metadata(), path);
         std::lock_guard lock(request.inner_->data_mutex);
         request.inner_->tags = std::move(tags);
     }
