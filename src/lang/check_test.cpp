@@ -57,6 +57,8 @@ void declare_basics(TypeEnvironment& e) {
         {"output.dummy", "(?fallible : bool, source('a)) -> unit"},
         {"harbor.http.register",
          "(string, (({path : string}, (() -> string).{json : (?compact : bool, 'a) -> unit}) -> unit)) -> unit"},
+        {"order.less", "('a, 'a) -> bool where 'a is an orderable type"},
+        {"order.more", "('a, 'a) -> bool where 'a is an orderable type"},
         {"settings.log.level", "(() -> int).{set : (int) -> unit}"},
         {"settings.init", "{force : (() -> bool).{set : (bool) -> unit}}"},
         {"settings.codecs._4xm", "(() -> int).{set : (int) -> unit}"},
@@ -266,6 +268,7 @@ TEST(Check, Methods) {
         {"settings.init.force := 1", "error 5"},
         {"settings.init.forse", "error 5"},
         {"settings.codecs._4xm()", "int"},
+        {"order", "{less : 'a.('a, 'a) -> bool, more : 'a.('a, 'a) -> bool} where 'a is an orderable type"},
         {"_4xm = 1", "error 2"},
     });
 }

@@ -30,14 +30,15 @@ public:
         print(t, false, 0);
         std::string where;
         std::vector<std::pair<std::string, std::string>> lines;
-        for (const Type* v : constrained_) lines.emplace_back(describe_constraints(v->constraints), names_[v]);
+        for (const Type* v : constrained_) {  // variables of different methods may have one name
+            std::pair<std::string, std::string> line(describe_constraints(v->constraints), names_[v]);
+            if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+        }
         std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (std::size_t i = 0; i < lines.size(); ++i) {
-            const bool same = i > 0 && lines[i - 1].first == lines[i].first;
             const bool next = i + 1 < lines.size() && lines[i + 1].first == lines[i].first;
             where += (i == 0 ? " where " : ", ") + lines[i].second;
             if (!next) where += " is " + lines[i].first;
-            (void)same;
         }
         return out_ + where;
     }
