@@ -28,7 +28,7 @@ Setting<std::string> preferred{"clock.preferred", "posix", "Kept for scripts tha
 Setting<int> leak_warning{"clock.leak_warning", 50, "Kept for scripts that set it: the number of sources of a clock that was thought suspicious."};
 
 constexpr Duration lead_step_time = 250ms;   // the lead changes by a frame in this time, so that growing costs little
-constexpr double busy_from = 0.02, busy_to = 0.3;   // a worker's share from which the lead grows, and at which it is full
+constexpr double busy_from = 0.01, busy_to = 0.2;   // a worker's share from which the lead grows, and at which it is full
 constexpr int slices_at_most = 5;            // in one run, when nobody else is due
 constexpr Duration pause_time = 1s;
 
