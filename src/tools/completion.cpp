@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <utility>

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
 #include <utility>
 
 #include "lang/diag.h"

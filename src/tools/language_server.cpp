@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <stdexcept>
 #include <utility>
 
 #include "tools/analysis.h"
