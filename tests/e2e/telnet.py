@@ -188,6 +188,7 @@ output.dummy(id="mute", fallible=true, register_telnet=false, s)
 """
     with station(t, port, script) as radio, Client(port) as c:
         t.check("plays", wait_until(lambda: "title=" in c.ask("out.metadata"), 10), radio.text)
+        t.check("next", wait_until(lambda: c.ask("p.next").startswith("[ready] "), 10), c.ask("p.next"))
         text = c.ask("help")
         for line in ("├─ help [<command>]", "├─ q.push <uri>", "├─ p.uri [<uri>]", "├─ out.seek <seconds>", "├─ s.echo <text>", "└─ version"):
             t.check(f"help lists {line}", f"\r\n{line}\r\n" in text, text)
@@ -216,7 +217,6 @@ output.dummy(id="mute", fallible=true, register_telnet=false, s)
         t.check("start", c.ask("out.start") == "Done" and wait_until(lambda: c.ask("out.status") == "on", 5))
         t.check("autostart off", c.ask("out.autostart off") == "off" and wait_until(lambda: c.ask("out.status") == "off", 5))
         t.check("the list", c.ask("p.uri") == str(t.folder))
-        t.check("next", c.ask("p.next").startswith("[ready] "), c.ask("p.next"))
         ids = [c.ask(f"q.push {song}") for _ in range(3)]
         t.check("queued", wait_until(lambda: c.ask("q.queue").split() == ids[1:], 5), c.ask("q.queue"))
         t.check("removed", c.ask(f"q.remove {ids[1]}") == "Done." and c.ask("q.queue") == ids[2], c.ask("q.queue"))
