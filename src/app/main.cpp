@@ -1,9 +1,13 @@
 // castile: runs scripts.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <string>
 
+#include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "app/describe.h"
@@ -63,10 +67,25 @@ void report(const castile::lang::Diagnostic& d) {
     std::fprintf(stderr, "%s\n", castile::lang::render(d, castile::app::colours_wanted()).c_str());
 }
 
+/// Scripts may call deeply: so much stack for this thread and for those to come. Only what is used of it takes memory.
+void allow_deep_calls() noexcept {
+    constexpr std::size_t bytes = 32 << 20;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) {
+        limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, bytes);
+        setrlimit(RLIMIT_STACK, &limit);
+    }
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return;
+    if (pthread_attr_setstacksize(&attributes, bytes) == 0) pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     castile::tune_allocator();
+    allow_deep_calls();
     const std::string command = argc > 1 ? argv[1] : "";
     if (command == "fmt") return castile::tools::format_command(argc - 2, argv + 2);
     if (command == "lsp") return castile::app::serve_editor();

@@ -214,7 +214,9 @@ Script read_script(const std::string& given) {
 
 void print_warnings(const std::vector<lang::Diagnostic>& warnings) {
     bool colour = colours_wanted();
-    for (const lang::Diagnostic& w : warnings) std::fprintf(stderr, "%s\n", lang::render(w, colour).c_str());
+    constexpr std::size_t most = 200;
+    for (std::size_t i = 0; i < warnings.size() && i < most; ++i) std::fprintf(stderr, "%s\n", lang::render(warnings[i], colour).c_str());
+    if (warnings.size() > most) std::fprintf(stderr, "... and %zu more warnings.\n", warnings.size() - most);
 }
 
 int check(const Options& options) {

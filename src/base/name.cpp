@@ -7,9 +7,14 @@ namespace castile {
 
 namespace {
 
+struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+};
+
 struct Table {
     std::mutex names_mutex;
-    std::unordered_set<std::string> names;  // node based: addresses are stable
+    std::unordered_set<std::string, TextHash, std::equal_to<>> names;  // node based: addresses are stable
 };
 
 Table& table() {
@@ -17,19 +22,19 @@ Table& table() {
     return *table;
 }
 
-const std::string* empty_name() {
-    static const std::string* empty = &*table().names.emplace().first;
+}  // namespace
+
+const std::string& Name::no_text() noexcept {
+    static const std::string empty;
     return empty;
 }
 
-}  // namespace
-
-Name::Name() noexcept : text_(empty_name()) {}
-
-Name::Name(std::string_view text) : text_(empty_name()) {
+Name::Name(std::string_view text) {
     if (text.empty()) return;
     std::lock_guard lock(table().names_mutex);
-    text_ = &*table().names.emplace(text).first;
+    auto& names = table().names;
+    auto known = names.find(text);
+    text_ = known != names.end() ? &*known : &*names.emplace(text).first;
 }
 
 }  // namespace castile

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "builtins/define.h"
+#include "lang/limits.h"
 
 namespace castile::builtins {
 
@@ -19,11 +20,12 @@ Values copy(const Value& list) {
 Value slice(const Value& list, std::size_t from, std::size_t count) {
     auto e = list.elements();
     from = std::min(from, e.size());
+    if (count >= e.size() - from) return list.without_first(from);
     e = e.subspan(from, std::min(count, e.size() - from));
     return Value::list({e.begin(), e.end()});
 }
 
-Value tail(const Value& list) { return slice(list, 1, list.elements().size()); }
+Value tail(const Value& list) { return list.without_first(1); }
 
 Value or_default(const Value& otherwise, const char* function) {
     if (otherwise.is_null()) raise("not_found", std::string("no default value for ") + function);
@@ -87,14 +89,8 @@ const Definitions basics("List", {
         if (e.empty() && a[0].is_null()) raise("not_found", "empty list in list.pick");
         if (e.empty()) return a[0];
         return e[std::uniform_int_distribution<std::size_t>(0, e.size() - 1)(generator())]; }},
-    {"list.add", "Add an element in front.", {pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {
-        Values v{a[0]};
-        for (const Value& e : a[1].elements()) v.push_back(e);
-        return Value::list(std::move(v)); }},
-    {"list.cons", "Add an element in front.", {pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {
-        Values v{a[0]};
-        for (const Value& e : a[1].elements()) v.push_back(e);
-        return Value::list(std::move(v)); }},
+    {"list.add", "Add an element in front.", {pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) { return a[1].with_first(a[0]); }},
+    {"list.cons", "Add an element in front.", {pos("'a"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) { return a[1].with_first(a[0]); }},
     {"list.append", "One list after another.", {pos("['a]"), pos("['a]")}, "['a]", [](const BuiltinArgs& a) {
         Values v = copy(a[0]);
         for (const Value& e : a[1].elements()) v.push_back(e);
@@ -128,10 +124,11 @@ const Definitions basics("List", {
         return slice(a[1], 0, static_cast<std::size_t>(std::max<std::int64_t>(a[0].as_int(), 0))); }},
     {"list.init", "A list made by a function of the position.", {pos("int", "Length."), pos("(int) -> 'a")}, "['a]", [](const BuiltinArgs& a) {
         Values v;
+        v.reserve(lang::list_length(a[0].as_int()));
         for (std::int64_t i = 0; i < a[0].as_int(); ++i) v.push_back(a[1].call({integer(i)}));
         return Value::list(std::move(v)); }},
     {"list.make", "A list of one value repeated.", {pos("int", "Length."), pos("'a")}, "['a]", [](const BuiltinArgs& a) {
-        return Value::list(Values(static_cast<std::size_t>(std::max<std::int64_t>(a[0].as_int(), 0)), a[1])); }},
+        return Value::list(Values(lang::list_length(a[0].as_int()), a[1])); }},
     {"list.mem", "Is a value in the list?", {pos("'a"), pos("['a]")}, "bool where 'a is an orderable type", [](const BuiltinArgs& a) {
         return boolean(std::ranges::any_of(a[1].elements(), [&](const Value& e) { return equal(e, a[0]); })); }},
     {"list.flatten", "One list out of a list of lists.", {pos("[['a]]")}, "['a]", [](const BuiltinArgs& a) {

@@ -16,6 +16,7 @@
 #include "builtins/define.h"
 #include "builtins/numbers.h"
 #include "builtins/utf8.h"
+#include "lang/limits.h"
 #include "lang/text.h"
 
 namespace castile::builtins {
@@ -100,12 +101,19 @@ const BuiltinParam encoding = opt("encoding", "string?", "null", "How the string
 const Definitions basics("String", {
     {"string", "A value as a string.", {opt("fields", "bool", "false", "Show methods too, not only those of records."), opt("print_binary", "bool", "true", "Keep strings that are no text."), pos("'a")},
      "string", [](const BuiltinArgs& a) { return to_text(a[2], a[0].as_bool(), a[1].as_bool()); }},
-    {"^", "Concatenate two strings.", {pos("string"), pos("string")}, "string", [](const BuiltinArgs& a) { return text(a[0].as_string() + a[1].as_string()); }},
+    {"^", "Concatenate two strings.", {pos("string"), pos("string")}, "string", [](const BuiltinArgs& a) {
+        const std::string &x = a[0].as_string(), &y = a[1].as_string();
+        lang::string_length(static_cast<std::int64_t>(x.size() + y.size()));
+        return text(x + y); }},
     {"string.concat", "Concatenate strings.", {opt("separator", "string", "\"\"", "Put between them."), pos("[string]")}, "string", [](const BuiltinArgs& a) {
+        const std::string& separator = a[0].as_string();
+        std::size_t size = 0;
+        for (const Value& e : a[1].elements()) size += e.as_string().size() + separator.size();
         std::string out;
+        out.reserve(lang::string_length(static_cast<std::int64_t>(size)));
         bool first = true;
         for (const Value& e : a[1].elements()) {
-            if (!std::exchange(first, false)) out += a[0].as_string();
+            if (!std::exchange(first, false)) out += separator;
             out += e.as_string();
         }
         return text(std::move(out)); }},
@@ -160,11 +168,11 @@ const Definitions basics("String", {
      [](const BuiltinArgs& a) { return text(capitalized(a[2].as_string(), a[0].as_bool(), a[1].as_bool())); }},
     {"string.trim", "Without white space around.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(std::string(trimmed(a[0].as_string()))); }},
     {"string.make", "One character repeated.", {opt("char_code", "int", "32", "Code of the character."), pos("int", "Length.")}, "string", [](const BuiltinArgs& a) {
-        if (a[1].as_int() < 0 || a[1].as_int() > 1 << 30) raise("invalid", "Invalid string length!");
+        if (a[1].as_int() < 0) raise("invalid", "Invalid string length!");
         if (a[0].as_int() < 0 || a[0].as_int() > 255) raise("invalid", "Invalid character code!");
-        return text(std::string(static_cast<std::size_t>(a[1].as_int()), static_cast<char>(a[0].as_int()))); }},
+        return text(std::string(lang::string_length(a[1].as_int()), static_cast<char>(a[0].as_int()))); }},
     {"string.spaces", "Spaces.", {pos("int", "How many.")}, "string", [](const BuiltinArgs& a) {
-        return text(std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(a[0].as_int(), 0, 1 << 30)), ' ')); }},
+        return text(std::string(lang::string_length(a[0].as_int()), ' ')); }},
     {"string.flags.binary", "Is a string binary data? A variable of its own: writing to it has no effect on the string.", {pos("string")}, "(() -> bool).{set : (bool) -> unit}",
      [](const BuiltinArgs& a) { return Value::reference(boolean(is_binary(a[0].as_string()))); }},
     {"string.null_terminated", "With a zero byte at the end.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(a[0].as_string() + '\0'); }},

@@ -3,39 +3,22 @@
 #include "lang/builtin.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "lang/builtin_object.h"
 #include "lang/builtin_table.h"
 #include "lang/diag.h"
-#include "lang/objects.h"
 
 namespace castile::lang {
 
 namespace {
-
-/// Parameters as calls need them; the defaults are evaluated at the first call that omits one.
-struct Signature {
-    explicit Signature(const std::vector<BuiltinParam>& p) : params(p) {
-        for (const BuiltinParam& param : p) labels.emplace_back(param.label);
-    }
-    const Value& default_of(std::size_t index) {
-        std::call_once(defaults_once, [this] { evaluate_defaults(); });
-        return defaults[index];
-    }
-    void evaluate_defaults();
-
-    const std::vector<BuiltinParam>& params;
-    std::vector<Name> labels;
-    std::once_flag defaults_once;
-    std::vector<Value> defaults;
-};
 
 struct Tables {
     std::vector<Builtin> builtins;
@@ -57,7 +40,7 @@ Tables& tables() {
     return *tables;
 }
 
-Signature& signature(const void* declaration, const std::vector<BuiltinParam>& params) {
+Signature& signature_of(const void* declaration, const std::vector<BuiltinParam>& params) {
     Tables& t = tables();
     std::lock_guard lock(t.signatures_mutex);
     auto& slot = t.signatures[declaration];
@@ -81,97 +64,9 @@ std::optional<Value> parse_literal(std::string_view s) {
     return std::nullopt;
 }
 
-void Signature::evaluate_defaults() {
-    std::vector<Value> values;
-    for (const BuiltinParam& param : params) {
-        if (!param.default_value) values.emplace_back();
-        else if (auto literal = parse_literal(param.default_value)) values.push_back(std::move(*literal));
-        else if (tables().evaluate) values.push_back(tables().evaluate(param.default_value));
-        else throw Error("The default value " + std::string(param.default_value) + " cannot be evaluated.");
-    }
-    // An int written for a float.
-    for (std::size_t i = 0; i < values.size(); ++i)
-        if (values[i].kind() == Value::Kind::integer && params[i].type.starts_with("float")) values[i] = Value::floating(values[i].as_float());
-    defaults = std::move(values);
-}
-
-/// Few values without allocation.
-class ArgumentBuffer {
-public:
-    explicit ArgumentBuffer(std::size_t n) : size_(n) {
-        if (n > inline_.size()) {
-            more_ = std::make_unique<Value[]>(n);
-            data_ = more_.get();
-        }
-    }
-    Value& operator[](std::size_t i) noexcept { return data_[i]; }
-    std::span<const Value> span() const noexcept { return {data_, size_}; }
-
-private:
-    std::array<Value, 6> inline_;
-    std::unique_ptr<Value[]> more_;
-    Value* data_ = inline_.data();
-    std::size_t size_;
-};
-
-/// A declared function: puts arguments in the declared order, fills in defaults.
-class DeclaredObject : public FunctionObject {
-public:
-    DeclaredObject(Signature& signature, std::string_view name) : FunctionObject(Tag::builtin), signature_(signature), name_(name) {}
-
-    Value apply(std::span<const CallArgument> arguments, Span call) const override {
-        CallFrame frame(call);
-        const std::size_t n = signature_.labels.size();
-        ArgumentBuffer values(n);
-        std::uint64_t given_bits = 0;
-        std::vector<bool> given_more(n > 64 ? n : 0);
-        auto given = [&](std::size_t i) { return n > 64 ? bool(given_more[i]) : (given_bits >> i & 1) != 0; };
-        std::size_t first_free = 0;
-        for (const CallArgument& argument : arguments) {
-            std::size_t i = argument.label.empty() ? first_free : 0;
-            while (i < n && (given(i) || !(signature_.labels[i] == argument.label))) ++i;
-            if (i == n) throw RuntimeError("invalid", std::string(name_) + " has no argument labelled \"" + argument.label.str() + "\".");
-            if (argument.label.empty()) first_free = i + 1;
-            values[i] = argument.value;
-            if (n > 64) given_more[i] = true;
-            else given_bits |= std::uint64_t{1} << i;
-        }
-        for (std::size_t i = 0; i < n; ++i) {
-            if (given(i)) continue;
-            if (!signature_.params[i].default_value) throw RuntimeError("invalid", std::string(name_) + ": an argument is missing.");
-            values[i] = signature_.default_of(i);
-        }
-        try {
-            return invoke(BuiltinArgs(values.span(), call));
-        } catch (const RuntimeError&) {
-            throw;
-        } catch (const ScriptError&) {
-            throw;
-        } catch (const Error& e) {
-            throw RuntimeError("invalid", e.what());
-        }
-    }
-    std::string describe() const override {
-        std::string out;
-        for (const BuiltinParam& p : signature_.params) {
-            out += out.empty() ? "" : ", ";
-            out += p.label.empty() ? "_" : "~" + p.label;
-            if (p.default_value) out += std::string("=") + p.default_value;
-        }
-        return "fun (" + out + ") -> (builtin)";
-    }
-
-protected:
-    virtual Value invoke(const BuiltinArgs& args) const = 0;
-
-private:
-    Signature& signature_;
-    std::string_view name_;   // of the declaration
-};
-
 class BuiltinObject final : public DeclaredObject {
 public:
-    explicit BuiltinObject(const Builtin& b) : DeclaredObject(signature(&b, b.params), b.name), builtin_(b) {}
+    explicit BuiltinObject(const Builtin& b) : DeclaredObject(signature_of(&b, b.params), b.name), builtin_(b) {}
     Value invoke(const BuiltinArgs& args) const override { return builtin_.call ? builtin_.call(args) : builtin_.closure(args); }
 
 private:
@@ -181,7 +76,7 @@ private:
 class MethodObject final : public DeclaredObject {
 public:
     MethodObject(const ForeignMethod& m, Value self)
-        : DeclaredObject(signature(&m, m.params), m.name), method_(m), self_(std::move(self)) {}
+        : DeclaredObject(signature_of(&m, m.params), m.name), method_(m), self_(std::move(self)) {}
     Value invoke(const BuiltinArgs& args) const override { return method_.call(self_, args); }
 
 private:
@@ -190,6 +85,92 @@ private:
 };
 
 }  // namespace
+
+Signature::Signature(const std::vector<BuiltinParam>& params) : params_(params) {
+    for (const BuiltinParam& param : params) labels_.emplace_back(param.label);
+}
+
+const Value& Signature::default_of(std::size_t index) {
+    std::call_once(defaults_once_, [this] { evaluate_defaults(); });
+    return defaults_[index];
+}
+
+void Signature::evaluate_defaults() {
+    std::vector<Value> values;
+    for (const BuiltinParam& param : params_) {
+        if (!param.default_value) values.emplace_back();
+        else if (auto literal = parse_literal(param.default_value)) values.push_back(std::move(*literal));
+        else if (tables().evaluate) values.push_back(tables().evaluate(param.default_value));
+        else throw Error("The default value " + std::string(param.default_value) + " cannot be evaluated.");
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        // An int written for a float.
+        if (values[i].kind() == Value::Kind::integer && params_[i].type.starts_with("float")) values[i] = Value::floating(values[i].as_float());
+        make_immortal(values[i]);
+    }
+    defaults_ = std::move(values);
+}
+
+Value DeclaredObject::apply(std::span<const CallArgument> arguments, Span site) const {
+    const std::size_t n = signature_.size();
+    Locals values(thread_stack, n);
+    std::vector<bool> given(n);
+    std::size_t first_free = 0;
+    for (const CallArgument& argument : arguments) {
+        std::size_t i = argument.label.empty() ? first_free : 0;
+        while (i < n && (given[i] || !(signature_.label(i) == argument.label))) ++i;
+        if (i == n) throw RuntimeError("invalid", std::string(name_) + " has no argument labelled \"" + argument.label.str() + "\".");
+        if (argument.label.empty()) first_free = i + 1;
+        values[i] = argument.value;
+        given[i] = true;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        if (given[i]) continue;
+        if (!signature_.optional(i)) throw RuntimeError("invalid", std::string(name_) + ": an argument is missing.");
+        values[i] = signature_.default_of(i);
+    }
+    return call({values.data(), n}, site);
+}
+
+Value DeclaredObject::apply(std::span<const Value> positional, Span site) const {
+    const std::size_t n = signature_.size();
+    Locals values(thread_stack, n);
+    std::size_t given = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (signature_.label(i).empty() && given < positional.size()) values[i] = positional[given++];
+        else if (signature_.optional(i)) values[i] = signature_.default_of(i);
+        else throw RuntimeError("invalid", std::string(name_) + ": an argument is missing.");
+    }
+    if (given < positional.size()) throw RuntimeError("invalid", std::string(name_) + " has no argument labelled \"\".");
+    return call({values.data(), n}, site);
+}
+
+Value DeclaredObject::call(std::span<const Value> values, Span site) const {
+    CallFrame trace(site);
+    try {
+        return invoke(BuiltinArgs(values, site));
+    } catch (const RuntimeError&) {
+        throw;
+    } catch (const ScriptError&) {
+        throw;
+    } catch (const Error& e) {
+        throw RuntimeError("invalid", e.what());
+    } catch (const std::bad_alloc&) {
+        throw RuntimeError("invalid", "There is not enough memory for this.");
+    } catch (const std::length_error&) {
+        throw RuntimeError("invalid", "There is not enough memory for this.");
+    }
+}
+
+std::string DeclaredObject::describe() const {
+    std::string out;
+    for (const BuiltinParam& p : signature_.params()) {
+        out += out.empty() ? "" : ", ";
+        out += p.label.empty() ? "_" : "~" + p.label;
+        if (p.default_value) out += std::string("=") + p.default_value;
+    }
+    return "fun (" + out + ") -> (builtin)";
+}
 
 RegisterBuiltin::RegisterBuiltin(Builtin builtin) { tables().builtins.push_back(std::move(builtin)); }
 RegisterBuiltin::RegisterBuiltin(BuiltinConstant constant) { tables().constants.push_back(std::move(constant)); }

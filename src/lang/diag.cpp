@@ -9,6 +9,7 @@ namespace castile::lang {
 
 namespace {
 
+constexpr std::size_t most_of_message = 1500;  ///< bytes shown of the start and of the end of a long one
 constexpr std::size_t context_bytes = 100;  ///< of a long line shown before and after the span
 
 /// A byte that starts a UTF-8 character.
@@ -35,6 +36,15 @@ std::pair<std::size_t, std::size_t> window(std::string_view text, std::size_t be
     while (first > begin && !starts_character(text[first])) --first;
     while (last < end && !starts_character(text[last])) ++last;
     return {first, last};
+}
+
+/// Names and types in a message may be as long as the script that has them.
+std::string shortened(const std::string& message) {
+    if (message.size() <= 2 * most_of_message) return message;
+    std::size_t first = most_of_message, last = message.size() - most_of_message;
+    while (!starts_character(message[first])) --first;
+    while (last < message.size() && !starts_character(message[last])) ++last;
+    return message.substr(0, first) + " ... " + message.substr(last);
 }
 
 }  // namespace
@@ -122,7 +132,7 @@ std::string render(const Diagnostic& d, bool colour) {
     };
     std::string out = place(d.span);
     out += d.severity == Severity::error ? paint("31;1", "Error") : paint("35;1", "Warning");
-    out += fmt::format(" {}: {}", d.code, d.message);
+    out += fmt::format(" {}: {}", d.code, shortened(d.message));
     for (const auto& note : d.notes) out += "\n" + (note.span.file == 0 ? "" : place(note.span)) + note.message;
     return out;
 }

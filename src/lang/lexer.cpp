@@ -250,6 +250,7 @@ std::size_t Lexer::name_rest_length(std::size_t offset) const {
 }
 
 Token Lexer::token(Tok kind, std::size_t begin) {
+    if (++tokens_ > most_tokens) fail(3, begin, position_, fmt::format("This script is too long: it has more than {} words and signs.", most_tokens));
     Token t{kind, newline_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(position_),
             static_cast<std::uint32_t>(comments_.size())};
     newline_ = false;

@@ -16,6 +16,8 @@ public:
     /// Checks the encoding of the whole file: Throws ScriptError.
     explicit Lexer(std::uint32_t file);
 
+    static constexpr std::size_t most_tokens = 1'000'000;   ///< a bound on the memory of what follows
+
     Token next();
     /// Types: 'a is a variable and not the start of a string. Concerns what is read from now on.
     void set_types(bool types) noexcept { types_ = types; }
@@ -66,6 +68,7 @@ private:
     std::vector<Open> open_;
     bool in_string_ = false;        ///< what comes next is text of open_.back()
     bool string_ended_ = false;     ///< the closing quote of open_.back() comes next
+    std::size_t tokens_ = 0;
     bool types_ = false;
     bool newline_ = true;
     Tok previous_ = Tok::end_of_file, before_previous_ = Tok::end_of_file;

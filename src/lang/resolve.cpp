@@ -39,7 +39,7 @@ public:
         FunctionScope top;
         scope_ = &top;
         spine(term);
-        return {term, top.most};
+        return {term, top.most, &arena_};
     }
 
 private:

@@ -10,7 +10,8 @@ namespace castile::lang {
 
 struct Program {
     Term* term = nullptr;
-    int locals = 0;   ///< slots of the top level's blocks
+    int locals = 0;           ///< slots of the top level's blocks
+    Arena* arena = nullptr;   ///< its nodes'; its code goes there too
 };
 
 /// Resolves a typed term; its top-level definitions are added to `scope`.

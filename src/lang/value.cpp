@@ -3,39 +3,21 @@
 #include "lang/value.h"
 
 #include <algorithm>
-#include <cassert>
+#include <new>
 
 #include "lang/builtin_table.h"
+#include "lang/limits.h"
 #include "lang/objects.h"
 
 namespace castile::lang {
 
 namespace {
 
-thread_local const Object* dying = nullptr;   // first of the objects whose destruction waits
-thread_local bool destroying = false;
+constinit thread_local const Object* dying = nullptr;   // first of the objects whose destruction waits
+constinit thread_local bool destroying = false;
 
-void release(const Object* object) noexcept {
-    if (std::atomic_ref(object->count_).fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    if (destroying) {
-        object->next_ = dying;
-        dying = object;
-        return;
-    }
-    destroying = true;
-    delete object;
-    while (dying) {
-        const Object* next = dying;
-        dying = next->next_;
-        delete next;
-    }
-    destroying = false;
-}
-
-bool on_heap(Value::Kind kind) noexcept {
-    using enum Value::Kind;
-    return kind == string || kind == list || kind == tuple || kind == function || kind == foreign;
-}
+/// A list with less than a quarter of the elements of a larger object does not keep the others alive.
+constexpr std::size_t shortest_share = 64;
 
 class NativeObject final : public FunctionObject {
 public:
@@ -54,67 +36,53 @@ private:
 
 }  // namespace
 
-Value::Value() noexcept = default;
-
-Value::Value(const Value& o) noexcept : kind_(o.kind_), boxed_(o.boxed_), payload_(o.payload_) {
-    if ((boxed_ || on_heap(kind_)) && payload_.object)
-        std::atomic_ref(payload_.object->count_).fetch_add(1, std::memory_order_relaxed);
+void Object::destroy() const noexcept {
+    if (destroying) {
+        next_dying = dying;
+        dying = this;
+        return;
+    }
+    destroying = true;
+    delete this;
+    while (dying) {
+        const Object* next = dying;
+        dying = next->next_dying;
+        delete next;
+    }
+    destroying = false;
 }
 
-Value::Value(Value&& o) noexcept : kind_(o.kind_), boxed_(o.boxed_), payload_(o.payload_) {
-    o.kind_ = Kind::tuple;
-    o.boxed_ = false;
-    o.payload_.object = nullptr;
+ElementsObject* ElementsObject::make(std::size_t room) {
+    list_length(static_cast<std::int64_t>(room));
+    void* memory = ::operator new(sizeof(ElementsObject) + room * sizeof(Value));
+    return new (memory) ElementsObject(static_cast<std::uint32_t>(room));
 }
 
-Value& Value::operator=(Value o) noexcept {
-    std::swap(kind_, o.kind_);
-    std::swap(boxed_, o.boxed_);
-    std::swap(payload_, o.payload_);
-    return *this;
+ElementsObject::~ElementsObject() { std::destroy_n(end() - used, used); }
+
+Value* ElementsObject::claim_before(std::uint32_t length) const noexcept {
+    if (length == room || !std::atomic_ref(used).compare_exchange_strong(length, length + 1, std::memory_order_acq_rel)) return nullptr;
+    return end() - length - 1;
 }
 
-Value::~Value() {
-    if ((boxed_ || on_heap(kind_)) && payload_.object) release(payload_.object);
+std::size_t string_length(std::int64_t length) {
+    if (length > static_cast<std::int64_t>(longest_string))
+        throw RuntimeError("invalid", "A string of " + std::to_string(length) + " bytes is too long: the most is " + std::to_string(longest_string) + ".");
+    return static_cast<std::size_t>(std::max<std::int64_t>(length, 0));
 }
 
-Value Value::null() noexcept {
-    Value v;
-    v.kind_ = Kind::null;
-    return v;
+std::size_t list_length(std::int64_t length) {
+    if (length > static_cast<std::int64_t>(longest_list))
+        throw RuntimeError("invalid", "A list of " + std::to_string(length) + " elements is too long: the most is " + std::to_string(longest_list) + ".");
+    return static_cast<std::size_t>(std::max<std::int64_t>(length, 0));
 }
 
-Value Value::boolean(bool b) noexcept {
-    Value v;
-    v.kind_ = Kind::boolean;
-    v.payload_.boolean = b;
-    return v;
+Value Value::string(std::string s) {
+    string_length(static_cast<std::int64_t>(s.size()));
+    return ValueAccess::make(Kind::string, new StringObject(std::move(s)));
 }
-
-Value Value::integer(std::int64_t i) noexcept {
-    Value v;
-    v.kind_ = Kind::integer;
-    v.payload_.integer = i;
-    return v;
-}
-
-Value Value::floating(double d) noexcept {
-    Value v;
-    v.kind_ = Kind::floating;
-    v.payload_.floating = d;
-    return v;
-}
-
-Value Value::string(std::string s) { return ValueAccess::make(Kind::string, new StringObject(std::move(s))); }
-
-Value Value::tuple(std::vector<Value> elements) {
-    if (elements.empty()) return Value();
-    return ValueAccess::make(Kind::tuple, new ElementsObject(std::move(elements)));
-}
-
-Value Value::list(std::vector<Value> elements) {
-    return ValueAccess::make(Kind::list, elements.empty() ? nullptr : new ElementsObject(std::move(elements)));
-}
+Value Value::tuple(std::vector<Value> elements) { return ValueAccess::sequence(Kind::tuple, elements); }
+Value Value::list(std::vector<Value> elements) { return ValueAccess::sequence(Kind::list, elements); }
 
 Value Value::foreign(const ForeignKind& kind, std::shared_ptr<void> object) {
     return ValueAccess::make(Kind::foreign, new ForeignObject(kind, std::move(object)));
@@ -130,53 +98,60 @@ Value Value::record(std::vector<std::pair<Name, Value>> methods) {
     return ValueAccess::with_methods(Value(), std::move(methods));
 }
 
-Value::Kind Value::kind() const noexcept { return kind_; }
+const Value::Bits& Value::below_methods() const noexcept { return ValueAccess::methods(*this)->base.bits_; }
 
 const Object* Value::object() const noexcept {
-    if (boxed_) return static_cast<const MethodsObject*>(payload_.object)->base.object();
-    return on_heap(kind_) ? payload_.object : nullptr;
-}
-
-bool Value::as_bool() const noexcept {
-    assert(kind_ == Kind::boolean);
-    return boxed_ ? ValueAccess::methods(*this)->base.payload_.boolean : payload_.boolean;
-}
-
-std::int64_t Value::as_int() const noexcept {
-    assert(kind_ == Kind::integer);
-    return boxed_ ? ValueAccess::methods(*this)->base.payload_.integer : payload_.integer;
-}
-
-double Value::as_float() const noexcept {
-    if (boxed_) return ValueAccess::methods(*this)->base.as_float();
-    if (kind_ == Kind::integer) return static_cast<double>(payload_.integer);
-    assert(kind_ == Kind::floating);
-    return payload_.floating;
+    const Bits& bits = bits_.boxed ? below_methods() : bits_;
+    return bits.owns ? bits.payload.object : nullptr;
 }
 
 const std::string& Value::as_string() const noexcept {
-    assert(kind_ == Kind::string);
+    assert(kind() == Kind::string);
     return static_cast<const StringObject*>(object())->text;
 }
 
 std::span<const Value> Value::elements() const noexcept {
-    assert(kind_ == Kind::list || kind_ == Kind::tuple);
-    const Object* o = object();
-    if (!o) return {};
-    return static_cast<const ElementsObject*>(o)->elements;
+    assert(kind() == Kind::list || kind() == Kind::tuple);
+    const Bits& bits = bits_.boxed ? below_methods() : bits_;
+    if (!bits.owns) return {};
+    return {static_cast<const ElementsObject*>(bits.payload.object)->end() - bits.length, bits.length};
 }
 
 const ForeignKind* Value::foreign_kind() const noexcept {
-    return kind_ == Kind::foreign ? &static_cast<const ForeignObject*>(object())->kind : nullptr;
+    return kind() == Kind::foreign ? &static_cast<const ForeignObject*>(object())->kind : nullptr;
 }
 
 std::shared_ptr<void> Value::foreign_pointer() const {
-    assert(kind_ == Kind::foreign);
+    assert(kind() == Kind::foreign);
     return static_cast<const ForeignObject*>(object())->pointer;
 }
 
+Value Value::with_first(Value first) const {
+    std::span<const Value> rest = elements();
+    const auto length = static_cast<std::uint32_t>(rest.size());
+    auto* object = static_cast<const ElementsObject*>(this->object());
+    Value* place = object ? object->claim_before(length) : nullptr;
+    if (!place) {
+        ElementsObject* larger = ElementsObject::make(std::max(rest.size() + 1, std::min(rest.size() + rest.size() / 2 + 4, longest_list)));
+        std::uninitialized_copy(rest.begin(), rest.end(), larger->end() - length);
+        larger->used = length;
+        place = larger->claim_before(length);
+        object = larger;
+    }
+    new (place) Value(std::move(first));
+    return ValueAccess::make(Kind::list, object, length + 1);
+}
+
+Value Value::without_first(std::size_t count) const {
+    std::span<const Value> rest = elements().subspan(std::min(count, elements().size()));
+    if (rest.empty()) return ValueAccess::adopt({Kind::list});
+    auto* object = static_cast<const ElementsObject*>(this->object());
+    if (rest.size() < object->room / 4 && object->room > shortest_share) return list({rest.begin(), rest.end()});
+    return ValueAccess::make(Kind::list, object, rest.size());
+}
+
 const Value* Value::own_method(Name name) const noexcept {
-    if (!boxed_) return nullptr;
+    if (!bits_.boxed) return nullptr;
     for (const auto& [key, value] : ValueAccess::methods(*this)->methods)
         if (key == name) return &value;
     return nullptr;
@@ -184,7 +159,7 @@ const Value* Value::own_method(Name name) const noexcept {
 
 Value Value::with_method(Name name, Value method) const {
     MethodTable table;
-    if (boxed_) table = ValueAccess::methods(*this)->methods;
+    if (bits_.boxed) table = ValueAccess::methods(*this)->methods;
     auto it = std::ranges::find(table, name, &MethodTable::value_type::first);
     if (it != table.end()) it->second = std::move(method);
     else table.emplace_back(name, std::move(method));
@@ -192,15 +167,15 @@ Value Value::with_method(Name name, Value method) const {
 }
 
 std::vector<std::pair<Name, Value>> Value::own_methods() const {
-    return boxed_ ? ValueAccess::methods(*this)->methods : MethodTable{};
+    return bits_.boxed ? ValueAccess::methods(*this)->methods : MethodTable{};
 }
 
-Value Value::without_methods() const noexcept { return boxed_ ? ValueAccess::methods(*this)->base : *this; }
+Value Value::without_methods() const noexcept { return bits_.boxed ? ValueAccess::methods(*this)->base : *this; }
 
 std::optional<Value> Value::find_method(Name name) const {
     if (const Value* own = own_method(name)) return *own;
-    if (kind_ == Kind::foreign) return foreign_method(*this, name);
-    if (kind_ == Kind::function) {
+    if (kind() == Kind::foreign) return foreign_method(*this, name);
+    if (kind() == Kind::function) {
         static const Name set("set");
         const auto* f = ValueAccess::function(*this);
         if (f->tag == FunctionObject::Tag::reference && name == set) {
@@ -214,11 +189,21 @@ std::optional<Value> Value::find_method(Name name) const {
     return std::nullopt;
 }
 
+Value ValueAccess::sequence(Value::Kind kind, std::span<Value> elements) {
+    if (elements.empty()) return adopt({kind});
+    ElementsObject* object = ElementsObject::make(elements.size());
+    std::uninitialized_move(elements.begin(), elements.end(), object->end() - elements.size());
+    object->used = object->room;
+    return make(kind, object, elements.size());
+}
+
 Value ValueAccess::with_methods(const Value& base, MethodTable methods) {
     Value bare = base.without_methods();
     if (methods.empty()) return bare;
-    Value::Kind kind = bare.kind();
-    return make(kind, new MethodsObject(std::move(bare), std::move(methods)), true);
+    const Value::Kind kind = bare.kind();
+    Value v = make(kind, new MethodsObject(std::move(bare), std::move(methods)));
+    v.bits_.boxed = true;
+    return v;
 }
 
 Value ValueAccess::apply(const Value& function, std::span<const CallArgument> arguments, Span call) {
@@ -232,31 +217,18 @@ Value Value::call(std::span<const CallArgument> arguments) const { return ValueA
 Value Value::call() const { return call(std::span<const CallArgument>{}); }
 
 Value Value::call(std::initializer_list<Value> positional) const {
+    assert(kind() == Kind::function);
+    check_stack();
+    return ValueAccess::function(*this)->apply(std::span(positional.begin(), positional.size()), Span{});
+}
+
+Value Value::get() const { return kind() == Kind::function ? call() : *this; }
+
+Value FunctionObject::apply(std::span<const Value> positional, Span call) const {
     std::vector<CallArgument> arguments;
     arguments.reserve(positional.size());
     for (const Value& v : positional) arguments.push_back({Name(), v});
-    return call(arguments);
+    return apply(arguments, call);
 }
-
-Value Value::get() const { return kind_ == Kind::function ? call() : *this; }
-
-Value ReferenceObject::load() const {
-    while (cell_lock_.test_and_set(std::memory_order_acquire)) cell_lock_.wait(true, std::memory_order_relaxed);
-    Value copy = content;
-    cell_lock_.clear(std::memory_order_release);
-    cell_lock_.notify_one();
-    return copy;
-}
-
-void ReferenceObject::store(Value v) const {
-    while (cell_lock_.test_and_set(std::memory_order_acquire)) cell_lock_.wait(true, std::memory_order_relaxed);
-    std::swap(content, v);   // the old content dies after the lock is gone
-    cell_lock_.clear(std::memory_order_release);
-    cell_lock_.notify_one();
-}
-
-Value ReferenceObject::apply(std::span<const CallArgument>, Span) const { return load(); }
-
-std::string ReferenceObject::describe() const { return "ref(" + to_string(load(), true) + ")"; }
 
 }  // namespace castile::lang

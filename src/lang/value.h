@@ -1,6 +1,8 @@
 #pragma once
 // Values: 16 bytes, immutable, shared by atomic counts; any thread. A `ref` is an atomic cell.
 
+#include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/name.h"
@@ -22,12 +25,39 @@ struct CallArgument;
 
 /// Base of the heap payloads.
 struct Object {
-    mutable std::uint32_t count_ = 0;        // atomic (std::atomic_ref), owned by Value
-    mutable const Object* next_ = nullptr;   // list of the dying: deep structures are freed without recursion
+    /// From here on a count says that the object lives as long as the process: it is not counted any more, so that threads
+    /// that share it do not fight over its cache line.
+    static constexpr std::uint32_t immortal = 1u << 31;
+
+    union {
+        mutable std::uint32_t count = 0;   // atomic (std::atomic_ref)
+        mutable const Object* next_dying;  // deep structures are freed without recursion
+    };
+
     Object() = default;
     Object(const Object&) = delete;
     Object& operator=(const Object&) = delete;
     virtual ~Object() = default;
+    static void operator delete(void* p) { ::operator delete(p); }   // some are larger than their type
+
+    void retain() const noexcept {
+        std::atomic_ref shared(count);
+        if (shared.load(std::memory_order_relaxed) < immortal) shared.fetch_add(1, std::memory_order_relaxed);
+    }
+    void release() const noexcept {
+        std::atomic_ref shared(count);
+        std::uint32_t n = shared.load(std::memory_order_acquire);
+        if (n >= immortal) return;
+        if (n == 1 || shared.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();   // alone: nobody can come to share it
+    }
+
+    /// False when it was before. In the middle of the range, so that a count taken or given back meanwhile changes nothing.
+    bool make_immortal() const noexcept {
+        return std::atomic_ref(count).exchange(immortal + immortal / 2, std::memory_order_relaxed) < immortal;
+    }
+
+private:
+    void destroy() const noexcept;
 };
 
 /// A kind of opaque host value (a source, a clock, a format, a socket): its script type constructor.
@@ -41,17 +71,26 @@ class Value {
 public:
     enum class Kind : std::uint8_t { tuple, null, boolean, integer, floating, string, list, function, foreign };
 
-    Value() noexcept;  ///< ()
-    Value(const Value&) noexcept;
-    Value(Value&&) noexcept;
-    Value& operator=(Value) noexcept;
-    ~Value();
+    Value() noexcept = default;  ///< ()
+    Value(const Value& other) noexcept : bits_(other.bits_) {
+        if (bits_.owns) bits_.payload.object->retain();
+    }
+    Value(Value&& other) noexcept : bits_(std::exchange(other.bits_, Bits())) {}
+    Value& operator=(const Value& other) noexcept { return *this = Value(other); }
+    Value& operator=(Value&& other) noexcept {
+        Bits old = std::exchange(bits_, std::exchange(other.bits_, Bits()));
+        if (old.owns) old.payload.object->release();
+        return *this;
+    }
+    ~Value() {
+        if (bits_.owns) bits_.payload.object->release();
+    }
 
     static Value unit() noexcept { return Value(); }
-    static Value null() noexcept;
-    static Value boolean(bool) noexcept;
-    static Value integer(std::int64_t) noexcept;
-    static Value floating(double) noexcept;
+    static Value null() noexcept { return Value(Kind::null, {}); }
+    static Value boolean(bool b) noexcept { return Value(Kind::boolean, {.boolean = b}); }
+    static Value integer(std::int64_t i) noexcept { return Value(Kind::integer, {.integer = i}); }
+    static Value floating(double d) noexcept { return Value(Kind::floating, {.floating = d}); }
     static Value string(std::string);
     static Value tuple(std::vector<Value>);
     static Value list(std::vector<Value>);
@@ -64,17 +103,24 @@ public:
     static Value record(std::vector<std::pair<Name, Value>> methods);
 
     /// Of the value below its methods.
-    Kind kind() const noexcept;
+    Kind kind() const noexcept { return bits_.kind; }
     bool is_null() const noexcept { return kind() == Kind::null; }
+    bool is_unit() const noexcept { return kind() == Kind::tuple && elements().empty(); }
 
     // Asserted: the checker made sure.
-    bool as_bool() const noexcept;
-    std::int64_t as_int() const noexcept;
-    double as_float() const noexcept;         ///< an int is converted
+    bool as_bool() const noexcept { return below(Kind::boolean).payload.boolean; }
+    std::int64_t as_int() const noexcept { return below(Kind::integer).payload.integer; }
+    double as_float() const noexcept {         ///< an int is converted
+        return kind() == Kind::integer ? static_cast<double>(as_int()) : below(Kind::floating).payload.floating;
+    }
     const std::string& as_string() const noexcept;
     std::span<const Value> elements() const noexcept;   ///< of a list or tuple
     template <class T> std::shared_ptr<T> as_foreign() const { return std::static_pointer_cast<T>(foreign_pointer()); }
     const ForeignKind* foreign_kind() const noexcept;   ///< nullptr when not foreign
+
+    /// Of a list: one with `first` before its elements, one without the `count` first. Neither copies the elements, as a rule.
+    Value with_first(Value first) const;
+    Value without_first(std::size_t count) const;
 
     /// Methods put on this value by the script or a builtin (not those that its type constructor gives, see find_method).
     const Value* own_method(Name name) const noexcept;
@@ -94,13 +140,27 @@ public:
 
     std::shared_ptr<void> foreign_pointer() const;
     const Object* object() const noexcept;    ///< of the value below its methods; null for unboxed kinds
-    bool is_unit() const noexcept { return kind_ == Kind::tuple && elements().empty(); }
 
 private:
-    friend struct ValueAccess;   // lang/eval
-    Kind kind_ = Kind::tuple;
-    bool boxed_ = false;
-    union Payload { std::int64_t integer; double floating; bool boolean; const Object* object; } payload_{};
+    friend struct ValueAccess;   // lang/objects.h
+    union Payload { std::int64_t integer; double floating; bool boolean; const Object* object; };
+    struct Bits {                // all zero: ()
+        Kind kind = Kind::tuple;
+        bool owns = false;              // payload.object, which is shared
+        bool boxed = false;             // that object is a MethodsObject around the value
+        std::uint8_t unused = 0;
+        std::uint32_t length = 0;       // of a list or tuple: the elements are the last ones of its object
+        Payload payload{};
+    };
+
+    Value(Kind kind, Payload payload) noexcept : bits_{kind, false, false, 0, 0, payload} {}
+    const Bits& below_methods() const noexcept;
+    const Bits& below(Kind wanted) const noexcept {
+        assert(kind() == wanted);
+        return bits_.boxed ? below_methods() : bits_;
+    }
+
+    Bits bits_;
 };
 
 struct CallArgument {
