@@ -64,17 +64,26 @@ void lateness(MetricsSink& to, const char* name, const char* help, const Latenes
 }
 
 void clock_metrics(MetricsSink& to) {
-    int running = 0;
-    for (const ClockPtr& clock : all_clocks()) {
-        running += clock->running();
-        const ClockStatistics statistics = clock_statistics(*clock);
-        const MetricLabels labels{{"clock", clock->id()}};
-        to.counter("castile_clock_ticks_total", "Frames made.", static_cast<double>(statistics.ticks), labels);
-        to.counter("castile_clock_catchups_total", "Times that it was reported late.", static_cast<double>(statistics.catchups), labels);
-        to.counter("castile_clock_busy_seconds_total", "Time spent making frames.", statistics.busy, labels);
-        to.gauge("castile_clock_worst_lateness_seconds", "The latest it was since the start.", statistics.worst_lateness, labels);
+    const std::vector<ClockStatistics> clocks = all_clock_statistics();
+    to.gauge("castile_clocks", "Clocks that run.", static_cast<double>(clocks.size()));
+    for (const ClockStatistics& clock : clocks) {
+        const MetricLabels labels{{"clock", clock.id}};
+        to.gauge("castile_clock_info", "Always 1; how the clock keeps time.", 1, {{"clock", clock.id}, {"sync", clock.sync}});
+        to.counter("castile_clock_ticks_total", "Frames made.", static_cast<double>(clock.ticks), labels);
+        to.counter("castile_clock_late_ticks_total", "Frames made after their time had come.", static_cast<double>(clock.late_ticks), labels);
+        lateness(to, "castile_clock_lateness_seconds", "How late its runs began.", clock.lateness, labels);
+        to.gauge("castile_clock_budget_share", "Share of one worker that it uses, a decaying average.", clock.share, labels);
+        to.gauge("castile_clock_priority", "Its priority: the lowest suffers first.", clock.priority, labels);
+        to.gauge("castile_clock_demoted", "1 while it queues as normal work.", clock.demoted, labels);
+        to.counter("castile_clock_demotions_total", "How often that began.", static_cast<double>(clock.demotions), labels);
+        to.counter("castile_clock_catchups_total", "Times that it was reported late.", static_cast<double>(clock.catchups), labels);
+        to.counter("castile_clock_catchup_seconds_total", "Stream time made late.", clock.catchup_seconds, labels);
+        to.counter("castile_clock_resets_total", "Times that it gave up catching up.", static_cast<double>(clock.resets), labels);
+        to.counter("castile_clock_busy_seconds_total", "Time spent making frames.", clock.busy, labels);
+        to.gauge("castile_clock_late_seconds", "How far it is behind; 0 when on time.", clock.late, labels);
+        to.gauge("castile_clock_worst_lateness_seconds", "The latest it was since the start.", clock.worst_lateness, labels);
+        to.gauge("castile_clock_lead_seconds", "How far ahead of real time it runs.", clock.lead, labels);
     }
-    to.gauge("castile_clocks", "Clocks that run.", running);
 }
 
 void scheduler_metrics(MetricsSink& to) {
@@ -93,14 +102,6 @@ void scheduler_metrics(MetricsSink& to) {
         to.counter("castile_worker_demotions_total", "How often that began.", static_cast<double>(worker.demotions), labels);
         to.counter("castile_worker_clock_seconds_total", "Time spent in clocks.", worker.clock_seconds, labels);
         to.counter("castile_worker_handler_seconds_total", "Time spent in normal work.", worker.handler_seconds, labels);
-    }
-    for (const TaskStatistics& task : statistics.tasks) {
-        // A clock's task is named "clock.ID".
-        const MetricLabels labels{{"clock", task.name.starts_with("clock.") ? task.name.substr(6) : task.name}};
-        to.gauge("castile_clock_priority", "Its priority: the lowest suffers first.", task.priority, labels);
-        to.gauge("castile_clock_budget_share", "Share of one worker that it uses, a decaying average.", task.share, labels);
-        to.gauge("castile_clock_demoted", "1 while it alone queues as normal work.", task.demoted, labels);
-        to.counter("castile_clock_demotions_total", "How often that began.", static_cast<double>(task.demotions), labels);
     }
 }
 

@@ -51,8 +51,10 @@ def in_parallel(count, job, at_once=8):
         thread.join()
 
 
-def keeps_nothing(t, name, port, cycles, count=100, bytes_each=60):
+def keeps_nothing(t, name, port, cycles, count=100, bytes_each=100):
     """`cycles(n)` goes through n of something. What is kept grows in every round; pools that fill, and what is open just now, do not."""
+    for _ in range(3):
+        cycles(count)
     readings = [settled(port)]
     for _ in range(4):
         cycles(count)
@@ -142,7 +144,7 @@ output.icecast(port={server.getsockname()[1]}, mount="x", restart_delay=0.02, %m
                 end = accepted[0] + count
                 t.check("reconnects", wait_until(lambda: accepted[0] >= end, 60))
 
-            keeps_nothing(t, "a reconnection", port, cycles, count=40, bytes_each=200)
+            keeps_nothing(t, "a reconnection", port, cycles, count=40, bytes_each=1000)
             server.close()
             t.check("ends", radio.stop() == 0)
 
