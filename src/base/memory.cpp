@@ -65,16 +65,18 @@ std::string allocator_name() {
 
 void tune_allocator() noexcept {}  // malloc_conf below is read before main
 
-void release_free_memory() noexcept { 
+void release_free_memory() noexcept {
     char all[32];
     std::snprintf(all, sizeof all, "arena.%u.purge", static_cast<unsigned>(MALLCTL_ARENAS_ALL));
     mallctl(all, nullptr, nullptr, nullptr, 0);
- }
+}
 
 }  // namespace castile
 
 // Few arenas: the workers share what they free. What was freed goes back to the system within seconds.
-extern "C" const char* malloc_conf = "narenas:2,tcache_max:4096,dirty_decay_ms:2000,muzzy_decay_ms:0,abort_conf:false";
+extern "C" {
+const char* malloc_conf = "narenas:2,tcache_max:4096,dirty_decay_ms:2000,muzzy_decay_ms:0,abort_conf:false";
+}
 
 #elif defined(CASTILE_ALLOCATOR_MIMALLOC)
 
