@@ -51,7 +51,7 @@ def in_parallel(count, job, at_once=8):
         thread.join()
 
 
-def keeps_nothing(t, name, port, cycles, count=100, bytes_each=100):
+def keeps_nothing(t, name, port, cycles, count=100, bytes_each=400):
     """`cycles(n)` goes through n of something. What is kept grows in every round; pools that fill, and what is open just now, do not."""
     for _ in range(3):
         cycles(count)
@@ -144,7 +144,7 @@ output.icecast(port={server.getsockname()[1]}, mount="x", restart_delay=0.02, %m
                 end = accepted[0] + count
                 t.check("reconnects", wait_until(lambda: accepted[0] >= end, 60))
 
-            keeps_nothing(t, "a reconnection", port, cycles, count=40, bytes_each=1000)
+            keeps_nothing(t, "a reconnection", port, cycles, count=15, bytes_each=1500)
             server.close()
             t.check("ends", radio.stop() == 0)
 
