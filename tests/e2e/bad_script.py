@@ -127,7 +127,7 @@ def large_types(folder):
     chain = "def f0(x) = (x, x) end\n" + "".join(f"def f{i + 1}(x) = (f{i}(x), f{i}(x)) end\n" for i in range(60)) + "f60(1) + 1\n"
     attempt(folder, "functions that give pairs", chain)
     attempt(folder, "pairs of pairs", "x0 = (1, 2)\n" + "".join(f"x{i + 1} = (x{i}, x{i})\n" for i in range(60)) + "x60 + 1\n")
-    attempt(folder, "functions of pairs", "def f0(x) = x end\n" + "".join(f"f{i + 1} = fun (x) -> f{i}((x, x))\n" for i in range(60)) + "f60(1)\n", code=None)
+    attempt(folder, "functions of pairs", "def f0(x) = x end\n" + "".join(f"f{i + 1} = fun (x) -> f{i}((x, x))\n" for i in range(60)) + "ignore(f60(1))\nexit(0)\n", code=None)
     attempt(folder, "records of records", "x0 = {a=1}\n" + "".join(f"x{i + 1} = {{a=x{i}, b=x{i}, c=x{i}}}\n" for i in range(60)) + "x60 + 1\n")
     attempt(folder, "lists of records", "x0 = [{a=1}]\n" + "".join(f"x{i + 1} = [{{a=x{i}}}, {{a=x{i}, b=x{i}}}]\n" for i in range(60)) + "x60 + 1\n")
     attempt(folder, "the identity of itself", "i = fun (x) -> x\n" + "y = i(" + "i)(i" * 300 + ")\ny + 1\n", code=None)
