@@ -371,7 +371,7 @@ def clocks_that_want_everything(t):
     hog = """
 def hog(n) =
   s = blank(id="hog#{n}")
-  s.on_frame(synchronous=true, {ignore(list.fold(fun (x, y) -> x + y, 0, list.init(20000, fun (i) -> i)))})
+  s.on_frame(synchronous=true, {ignore(list.fold(fun (x, y) -> x + y, 0, list.init(200000, fun (i) -> i)))})
   output.dummy(id="out#{n}", s)
 end
 list.iter(hog, [1, 2, 3])
