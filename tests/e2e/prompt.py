@@ -4,6 +4,7 @@ import os
 import pathlib
 import pty
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -54,13 +55,22 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def end(self):
-        self.type("\x04")
-        while self.expect("\0never", 5) is False and select.select([self.fd], [], [], 0.1)[0]:
-            break
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
+    def end(self, seconds=30):
+        """Ctrl-D, again when it came before the prompt did; the exit code."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                self.type("\x04")
+            except OSError:
+                pass
+            self.expect("\0never", 0.3)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                os.close(self.fd)
+                return os.waitstatus_to_exitcode(status)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        return None
 
 
 def pipes():
