@@ -14,6 +14,21 @@
 
 namespace castile::builtins {
 
+std::string markup_escape(std::string_view text, std::string_view apostrophe) {
+    std::string out;
+    for (const char c : text) {
+        switch (c) {
+        case '&': out += "&amp;"; break;
+        case '<': out += "&lt;"; break;
+        case '>': out += "&gt;"; break;
+        case '"': out += "&quot;"; break;
+        case '\'': out += apostrophe; break;
+        default: out += c;
+        }
+    }
+    return out;
+}
+
 namespace {
 
 const char* named_escape(std::string_view c) {
@@ -85,21 +100,6 @@ std::optional<unsigned> digits(std::string_view s, std::size_t at, std::size_t c
     return e == std::errc() && p == s.data() + at + count ? std::optional(n) : std::nullopt;
 }
 
-std::string html_escape(const std::string& s) {
-    std::string out;
-    for (char c : s) {
-        switch (c) {
-        case '&': out += "&amp;"; break;
-        case '<': out += "&lt;"; break;
-        case '>': out += "&gt;"; break;
-        case '"': out += "&quot;"; break;
-        case '\'': out += "&#39;"; break;
-        default: out += c;
-        }
-    }
-    return out;
-}
-
 const BuiltinParam encoding = opt("encoding", "string?", "null", "\"utf8\" or \"ascii\"; null: whichever fits.");
 constexpr const char* character_test = "((encoding : string, string) -> bool)?";
 constexpr const char* character_map = "((encoding : string, string) -> string)?";
@@ -112,7 +112,7 @@ const Definitions definitions("String", {
      [](const BuiltinArgs& a) { return text(escape_all(a[0].as_string(), a[1].as_string())); }},
     {"string.escape.special_char", "Is it a character that `string.escape` escapes?", {opt("encoding", "string", "\"utf8\"", "\"utf8\" or \"ascii\"."), pos("string")}, "bool",
      [](const BuiltinArgs& a) { return boolean(!a[1].as_string().empty() && special(a[1].as_string(), a[0].as_string() == "utf8")); }},
-    {"string.escape.html", "Escape what HTML reads as markup.", {encoding, pos("string")}, "string", [](const BuiltinArgs& a) { return text(html_escape(a[1].as_string())); }},
+    {"string.escape.html", "Escape what HTML reads as markup.", {encoding, pos("string")}, "string", [](const BuiltinArgs& a) { return text(markup_escape(a[1].as_string())); }},
     {"string.unescape", "The inverse of `string.escape`.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(unescape(a[0].as_string())); }},
     {"string.quote", "Between quotes, with special characters escaped.", {encoding, pos("string")}, "string", [](const BuiltinArgs& a) {
         if (a[0].is_null()) return text(lang::quote_text(a[1].as_string()));

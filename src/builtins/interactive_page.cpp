@@ -4,32 +4,19 @@
 
 #include <cmath>
 
+#include "builtins/encodings.h"
+
 namespace castile::builtins {
 
 namespace {
 
-std::string escaped(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            case '\'': out += "&#39;"; break;
-            default: out += c;
-        }
-    }
-    return out;
-}
-
 std::string input(const PageVariable& v) {
-    const std::string name = escaped(v.name), value = escaped(v.value);
+    const std::string name = markup_escape(v.name), value = markup_escape(v.value);
     if (v.type == "unit") return fmt::format("<button type='button' name='{}'>{}</button>", name, name);
     if (v.type == "bool") return fmt::format("<input type='checkbox' id='{0}' name='{0}'{1}>", name, v.value == "true" ? " checked" : "");
     if (v.type == "int") return fmt::format("<input type='number' id='{0}' name='{0}' step='1' value='{1}'>", name, value);
     if (v.type == "string") return fmt::format("<input type='text' id='{0}' name='{0}' value='{1}'>", name, value);
-    const std::string unit = v.unit.empty() ? "" : " " + escaped(v.unit);
+    const std::string unit = v.unit.empty() ? "" : " " + markup_escape(v.unit);
     if (!std::isfinite(v.min) || !std::isfinite(v.max))
         return fmt::format("<span><input type='number' id='{0}' name='{0}' step='{1:g}' value='{2}'>{3}</span>", name, v.step, value, unit);
     return fmt::format("<span><input type='range' id='{0}' name='{0}' min='{1:g}' max='{2:g}' step='{3:g}' value='{4}'>"
@@ -85,7 +72,7 @@ std::string interactive_page(const std::vector<PageVariable>& variables) {
     std::string page(head);
     for (const PageVariable& v : variables) {
         const std::string label = v.description.empty() ? v.name : v.description + " (" + v.name + ")";
-        page += fmt::format("<label for='{}'>{}</label>{}\n", escaped(v.name), escaped(label), input(v));
+        page += fmt::format("<label for='{}'>{}</label>{}\n", markup_escape(v.name), markup_escape(label), input(v));
     }
     if (variables.empty()) page += "<p>There are none.</p>\n";
     return page + std::string(tail);

@@ -7,6 +7,7 @@
 
 #include "builtins/data.h"
 #include "builtins/define.h"
+#include "builtins/encodings.h"
 #include "builtins/numbers.h"
 #include "lang/decode.h"
 #include "lang/text.h"
@@ -290,35 +291,20 @@ Element to_element(std::string name, const Value& contents, std::size_t depth) {
     return element;
 }
 
-std::string escaped(const std::string& s) {
-    std::string out;
-    for (char c : s) {
-        switch (c) {
-        case '&': out += "&amp;"; break;
-        case '<': out += "&lt;"; break;
-        case '>': out += "&gt;"; break;
-        case '"': out += "&quot;"; break;
-        case '\'': out += "&apos;"; break;
-        default: out += c;
-        }
-    }
-    return out;
-}
-
 void write(std::string& out, const Element& e, std::size_t indent, bool compact) {
     auto line = [&](std::size_t n) {
         if (!compact) out.append(n, ' ');
     };
     if (!e.name.empty()) line(indent);   // blanks before a text would be part of it
     if (e.name.empty()) {
-        out += escaped(e.text);
+        out += markup_escape(e.text, "&apos;");
     } else {
         out += "<" + e.name;
-        for (const auto& [key, value] : e.attributes) out += " " + key + "=\"" + escaped(value) + "\"";
+        for (const auto& [key, value] : e.attributes) out += " " + key + "=\"" + markup_escape(value, "&apos;") + "\"";
         if (e.children.empty()) {
             out += "/>";
         } else if (e.children.size() == 1 && e.children[0].name.empty()) {
-            out += ">" + escaped(e.children[0].text) + "</" + e.name + ">";
+            out += ">" + markup_escape(e.children[0].text, "&apos;") + "</" + e.name + ">";
         } else {
             out += compact ? ">" : ">\n";
             for (const Element& child : e.children) write(out, child, indent + 2, compact);
