@@ -109,10 +109,11 @@ harbor.http.register.simple(port={port}, "/hello", fun (request) -> http.respons
 
 @suite.test
 def reconnections(t):
-    """A server that takes the connection, answers, and closes it."""
+    """A server that takes the connection, answers, and closes it. While memory is read it refuses, so that no encoder is open just then."""
     port = free_port()
     with socket.create_server(("127.0.0.1", 0)) as server:
         accepted = [0]
+        willing = threading.Event()
 
         def serve():
             while True:
@@ -121,6 +122,8 @@ def reconnections(t):
                 except OSError:
                     return
                 with peer:
+                    if not willing.is_set():
+                        continue
                     peer.settimeout(2)
                     try:
                         peer.recv(4096)
@@ -142,7 +145,9 @@ output.icecast(port={server.getsockname()[1]}, mount="x", restart_delay=0.02, %m
 
             def cycles(count):
                 end = accepted[0] + count
+                willing.set()
                 t.check("reconnects", wait_until(lambda: accepted[0] >= end, 60))
+                willing.clear()
 
             keeps_nothing(t, "a reconnection", port, cycles, count=15, bytes_each=1500)
             server.close()
