@@ -1,14 +1,12 @@
 #pragma once
 // A mount: one encoded stream on a port, shared by all its listeners.
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "base/log.h"
 #include "net/flush.h"
 #include "net/http_server.h"
+#include "net/level_meter.h"
 
 namespace castile {
 
@@ -54,11 +53,7 @@ struct MountStatus {
     unsigned short port = 0;
 };
 
-/// Levels of the last moments, linear, per channel (at most two).
-struct Levels {
-    int channels = 0;
-    std::array<float, 2> peak{}, rms{};
-};
+struct MountLog;
 
 class Mount : public Flushable, public std::enable_shared_from_this<Mount> {
 public:
@@ -74,17 +69,12 @@ public:
     void set_header(Bytes header) noexcept;                ///< What who joins after this tick gets first.
     void set_title(std::string artist, std::string title, std::string song) noexcept;
     void advance(double seconds) noexcept;                 ///< Ends the tick: it stands for so much stream time.
-    /// Somebody asked for levels lately; only then are they worth computing.
-    bool watched() const noexcept { return watched_ticks_.load(std::memory_order_relaxed) > 0; }
-    void add_levels(int channel, std::span<const float> samples) noexcept;  ///< When watched.
+    LevelMeter& meter() noexcept { return meter_; }
 
     // --- Any thread ----------------------------------------------------------------------------------------------
     MountStatus status() const;
-    Levels take_levels() noexcept;                         ///< since the last call; makes them be measured for some seconds
     const MountOptions& options() const noexcept { return options_; }
     void flush() noexcept override;
-
-    struct Shared;
 
 private:
     struct Batch;
@@ -104,10 +94,9 @@ private:
     };
 
     const MountOptions options_;
-    const Logger log_;
-    const std::shared_ptr<Shared> shared_;
+    const Logger logger_;
+    const std::shared_ptr<MountLog> log_;
     std::shared_ptr<void> route_, page_;
-    std::atomic<int> watched_ticks_ = 0;
     std::atomic<bool> flush_asked_ = false;
 
     Batch tick_;              // this tick's, by the clock's worker only
@@ -116,9 +105,7 @@ private:
     std::mutex flush_mutex_;  // one flush at a time
     Batch flushing_;
 
-    std::mutex levels_mutex_;
-    struct Meter { float peak = 0; double squares = 0; std::uint64_t count = 0; };
-    std::array<Meter, 2> meters_;
+    LevelMeter meter_;
 };
 
 /// Mounts that are open, for status pages. Any thread.

@@ -154,10 +154,10 @@ TEST_F(MountTest, ThePageShowsWhatIsOn) {
     EXPECT_NE(events.read_until("\n\n").find("text/event-stream"), std::string::npos + 1);
     events.read_until("event: status\ndata: ");
     EXPECT_EQ(nlohmann::json::parse(events.read_until("\n\n"))["listeners"], 0);
-    ASSERT_TRUE(wait_for([&] { return mount->watched(); })) << "levels are measured once somebody watches";
+    ASSERT_TRUE(wait_for([&] { return mount->meter().watched(); })) << "levels are measured once somebody watches";
     const std::vector<float> loud(100, 0.5f), soft(100, -0.25f);
-    mount->add_levels(0, loud);
-    mount->add_levels(1, soft);
+    mount->meter().add(0, loud);
+    mount->meter().add(1, soft);
     events.read_until("event: levels\ndata: ");
     const auto levels = nlohmann::json::parse(events.read_until("\n\n"));
     EXPECT_DOUBLE_EQ(levels["/x"]["peak"][0].get<double>(), 0.5);

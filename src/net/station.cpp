@@ -199,7 +199,7 @@ private:
         Json levels = Json::object();
         for (const auto& mount : open_mounts()) {
             if (mount->options().port != port_) continue;
-            const Levels now = mount->take_levels();
+            const Levels now = mount->meter().take();
             if (now.channels == 0) continue;
             Json peak = Json::array(), rms = Json::array();
             const auto short_form = [](float x) { return std::round(x * 10000) / 10000.0; };

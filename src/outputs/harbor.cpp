@@ -63,7 +63,7 @@ protected:
     }
 
     void send(const Frame& frame) noexcept override {
-        if (mount_->watched()) measure(frame);
+        if (mount_->meter().watched()) measure(frame);
         EncodedOutput::send(frame);
         if (encoder()) {
             if (Bytes header = encoder()->header(); header != header_) {
@@ -85,7 +85,7 @@ private:
         for (const FrameTrack& track : frame.tracks()) {
             const auto* pcm = std::get_if<PcmBlock>(&track.content);
             if (!pcm) continue;
-            for (int i = 0; i < std::min(pcm->channels(), 2); ++i) mount_->add_levels(i, pcm->channel(i));
+            for (int i = 0; i < std::min(pcm->channels(), 2); ++i) mount_->meter().add(i, pcm->channel(i));
             return;
         }
     }
