@@ -65,10 +65,12 @@ void lateness(MetricsSink& to, const char* name, const char* help, const Latenes
 
 void clock_metrics(MetricsSink& to) {
     const std::vector<ClockStatistics> clocks = all_clock_statistics();
+    const std::string workers = scheduler().statistics().kernel;
     to.gauge("castile_clocks", "Clocks that run.", static_cast<double>(clocks.size()));
     for (const ClockStatistics& clock : clocks) {
         const MetricLabels labels{{"clock", clock.id}};
-        to.gauge("castile_clock_info", "Always 1; how the clock keeps time.", 1, {{"clock", clock.id}, {"sync", clock.sync}});
+        to.gauge("castile_clock_info", "Always 1; how the clock keeps time, and what the kernel gives the threads that run it.", 1, {{"clock", clock.id}, {"sync", clock.sync}, {"kernel", clock.kernel.empty() ? workers : clock.kernel}});
+        to.gauge("castile_clock_self_sync", "1 while it is paced by a device rather than the computer's clock.", clock.self_sync, labels);
         to.counter("castile_clock_ticks_total", "Frames made.", static_cast<double>(clock.ticks), labels);
         to.counter("castile_clock_late_ticks_total", "Frames made after their time had come.", static_cast<double>(clock.late_ticks), labels);
         lateness(to, "castile_clock_lateness_seconds", "How late its runs began.", clock.lateness, labels);

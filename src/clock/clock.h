@@ -121,6 +121,7 @@ std::vector<ClockMember> clock_members(Clock& clock);
 /// For /metrics, the server, scheduler.stats() and the bench. Any thread.
 struct ClockStatistics {
     std::string id, sync;
+    std::string kernel;                ///< what the kernel gives its own thread; empty: it runs on the workers
     bool self_sync = false;
     int priority = 0;
     std::int64_t ticks = 0;

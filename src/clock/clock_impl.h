@@ -125,8 +125,9 @@ private:
     std::atomic<std::int64_t> late_ticks_ = 0, catchups_ = 0, resets_ = 0, late_ = 0, worst_ = 0, busy_ = 0, lead_now_ = 0;   // nanoseconds
     std::atomic<double> share_now_ = 0;
     LatenessCounter lateness_;
-    std::mutex wait_mutex_;  // guards wake_, done_
+    mutable std::mutex wait_mutex_;  // guards wake_, done_, kernel_
     std::condition_variable wait_;
+    std::string kernel_;                              ///< what its own thread gets; empty: it has none
     bool wake_ = false, done_ = false;
 };
 

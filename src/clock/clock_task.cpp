@@ -1,6 +1,7 @@
 // The animator: when a clock ticks, how far ahead it runs, and what happens when it is late.
 
 #include <algorithm>
+#include <ctime>
 #include <thread>
 #include <utility>
 
@@ -94,8 +95,25 @@ void ClockTask::start_thread() noexcept {
     std::thread([self = shared_from_this()] { self->loop(); }).detach();  // ended() tells when it is over
 }
 
+namespace {
+
+/// What this thread used of a processor: a tick that waits for a device is not busy.
+Duration used_by_this_thread() noexcept {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+}  // namespace
+
 void ClockTask::loop() noexcept {
     const auto kernel = scheduler_.serve_this_thread();
+    if (!thread_each_) log_.important("Kernel service of its thread: {}.", kernel->description());   // else there may be hundreds
+    {
+        std::lock_guard lock(wait_mutex_);
+        kernel_ = kernel->description();
+    }
+    Duration used_before = used_by_this_thread();
     const Duration period = scheduler_.options().iso_period;
     Instant next = Instant::max();
     for (;;) {
@@ -111,12 +129,15 @@ void ClockTask::loop() noexcept {
         if (to_task_) {
             to_task_ = false;
             on_a_thread_ = false;
+            kernel_.clear();
             lock.unlock();
             scheduler_.add(shared_from_this(), end);
             return;
         }
-        kernel->account(end - now, end);
-        thread_share_.add(end - now, end, period);
+        const Duration used_now = used_by_this_thread(), used = used_now - std::exchange(used_before, used_now);
+        kernel->account(used, end);
+        thread_share_.add(used, end, period);
+        if (sync_ && sync_->blocks()) busy_.fetch_add(used.count(), std::memory_order_relaxed);
         share_now_.store(thread_share_.at(end, period), std::memory_order_relaxed);
         if (next <= end) {  // it is paced inside, or late: no wait, and no pause either
             next = Instant::max();
@@ -352,6 +373,10 @@ bool ClockTask::wait_stopped(Instant until) noexcept {
 }
 
 void ClockTask::add_statistics(ClockStatistics& to) const {
+    {
+        std::lock_guard lock(wait_mutex_);
+        to.kernel = kernel_;
+    }
     to.late_ticks = late_ticks_.load();
     to.lateness = lateness_.read();
     to.catchups = catchups_.load();

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "sched/kernel_service.h"
 
 namespace castile::detail {
 
@@ -27,6 +28,7 @@ struct BlockingPool::State {
 };
 
 void BlockingPool::State::run() noexcept {
+    leave_kernel_service();   // a worker may have made this thread
     std::unique_lock lock(jobs_mutex);
     while (!stopping) {
         if (jobs.empty()) {

@@ -142,17 +142,23 @@ std::string ask_rtkit(pid_t id) {
     return answer < 0 ? std::strerror(-answer) : std::string();
 }
 
-bool sched_ext_loaded() {
+/// The sched_ext scheduler that is loaded; empty: none.
+std::string sched_ext_scheduler() {
     std::ifstream file("/sys/kernel/sched_ext/root/ops");
     std::string name;
-    return std::getline(file, name) && !name.empty();
+    std::getline(file, name);
+    return name;
 }
 
 }  // namespace
 
-std::optional<std::vector<KernelService>> kernel_services(const std::string& setting) {
+bool isochronous_class_loaded() { return sched_ext_scheduler().starts_with("castile_iso"); }
+
+// The isochronous class is what we want: real-time that cannot starve the machine. With another sched_ext scheduler the
+// policy is accepted and means nothing.
+std::optional<std::vector<KernelService>> kernel_services(const std::string& setting, bool isochronous_class) {
     using enum KernelService;
-    if (setting == "auto") return std::vector{rr, fifo, rtkit, ext, slice, nice};
+    if (setting == "auto") return isochronous_class ? std::vector{ext, rr, fifo, rtkit, slice, nice} : std::vector{rr, fifo, rtkit, slice, nice};
     for (const auto& [word, service] : {std::pair{"fifo", fifo}, {"rr", rr}, {"rtkit", rtkit}, {"ext", ext}, {"slice", slice}, {"nice", nice}, {"none", none}})
         if (setting == word) return service == none ? std::vector<KernelService>{} : std::vector{service};
     return std::nullopt;
@@ -192,12 +198,15 @@ std::string KernelThread::Impl::ask(KernelService wanted) {
             if (refused.empty()) description = fmt::format("real time by rtkit, priority {}", realtime_priority);
             return refused;
         }
-        case KernelService::ext:
-            if (!sched_ext_loaded()) return "no scheduler is loaded";
+        case KernelService::ext: {
+            const std::string scheduler = sched_ext_scheduler();
+            if (scheduler.empty()) return "no scheduler is loaded";
             a.policy = sched_ext_policy;
+            a.nice = before.nice;
             if (!set_attributes(id, a)) return system_error();
-            description = "SCHED_EXT";
+            description = fmt::format("SCHED_EXT ({})", scheduler);
             return {};
+        }
         case KernelService::slice:
             a.nice = before.nice;
             a.runtime = static_cast<std::uint64_t>(limits.slice.count());
@@ -284,6 +293,13 @@ void KernelThread::account(Duration busy, Instant now) noexcept {
         if (t.take_back()) t.lost.store(false, std::memory_order_relaxed);
         else t.give_up(now);
     }
+}
+
+void leave_kernel_service() noexcept {
+    if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != sched_ext_policy) return;
+    Attributes normal = get_attributes(0);
+    normal.policy = SCHED_OTHER;
+    set_attributes(0, normal);
 }
 
 std::optional<std::string> lock_memory() {

@@ -14,8 +14,11 @@ namespace castile {
 
 enum class KernelService { none, nice, slice, ext, rtkit, rr, fifo };
 
+/// Is Castile's own kernel scheduler (kernel/) the one that is loaded?
+bool isochronous_class_loaded();
+
 /// What settings.scheduler.kernel means: the services to try, best first. nullopt: no such word.
-std::optional<std::vector<KernelService>> kernel_services(const std::string& setting);
+std::optional<std::vector<KernelService>> kernel_services(const std::string& setting, bool isochronous_class = isochronous_class_loaded());
 
 /// The service of one thread, from construction to destruction. Threads and processes that it starts do not inherit it.
 /// Real-time holds up to the isochronous limit: a thread that was awake for more than `limit` of its time (average over
@@ -45,6 +48,10 @@ private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
+
+/// For a thread that runs no clock: it leaves the isochronous class if the thread that made it is in there. (The kernel resets
+/// real-time and nice values itself, this policy not.)
+void leave_kernel_service() noexcept;
 
 /// Asks that no page of the process is swapped out. The reason when refused.
 std::optional<std::string> lock_memory();

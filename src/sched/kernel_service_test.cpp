@@ -22,7 +22,9 @@ template <class F> void on_a_thread(F f) { std::thread(f).join(); }
 TEST(KernelService, Words) {
     EXPECT_EQ(kernel_services("none"), std::vector<KernelService>{});
     EXPECT_EQ(kernel_services("slice"), std::vector{slice});
-    EXPECT_EQ(kernel_services("auto")->size(), 6u);
+    EXPECT_EQ(kernel_services("auto", false), (std::vector{rr, fifo, rtkit, slice, nice}));
+    EXPECT_EQ(kernel_services("auto", true), (std::vector{ext, rr, fifo, rtkit, slice, nice}));
+    EXPECT_EQ(kernel_services("ext", false), std::vector{ext});
     EXPECT_FALSE(kernel_services("fastest"));
 }
 

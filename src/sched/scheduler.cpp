@@ -22,7 +22,7 @@ Setting<int> worker_count{"scheduler.workers", 0, "Number of worker threads; 0 m
 Setting<std::string> kernel_setting{
     "scheduler.kernel", "auto",
     "What threads that run clocks ask of the kernel: \"fifo\" or \"rr\" (real-time), \"rtkit\" (real-time by that service), \"ext\" (the sched_ext scheduler that is "
-    "loaded), \"slice\" (a short time slice), \"nice\", \"none\", or \"auto\": the best of these that is allowed."};
+    "loaded), \"slice\" (a short time slice), \"nice\", \"none\", or \"auto\": Castile's isochronous class when it is loaded, else the best of these that is allowed."};
 Setting<bool> lock_memory_setting{"scheduler.lock_memory", false, "Keep the process's memory from being swapped out."};
 
 const Logger log("scheduler");
