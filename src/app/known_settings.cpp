@@ -154,8 +154,6 @@ constexpr Row rows[] = {
     {"frame.video.framerate", integer, "25", "Pictures per second."},
     {"frame.video.height", integer, "720", "Height of videos, in pixels."},
     {"frame.video.width", integer, "1280", "Width of videos, in pixels."},
-    {"jack.latency", number, "0", "Time that JACK's buffers add, in seconds."},
-    {"jack.max_latency", number, "0.5", "Longest time to be behind JACK before starting anew, in seconds."},
     {"metadata.map.insert_missing", boolean, "false", "Does `metadata.map` give a track without metadata some?"},
     {"metadata.map.strip", boolean, "true", "Does `metadata.map` remove labels that are empty?"},
     {"mpd.debug", boolean, "false", "Log what is said to the music player daemon?"},

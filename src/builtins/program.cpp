@@ -74,8 +74,8 @@ const Constants about("Configuration", {
 
 /// What scripts may ask for by the name of the library that gives it to Liquidsoap.
 constexpr std::pair<const char*, bool> features[] = {
-    {"alsa", false}, {"ao", false}, {"bjack", false}, {"camlimages", false}, {"dssi", false}, {"faad", true}, {"fdkaac", true}, {"ffmpeg", true}, {"flac", true},
-    {"frei0r", false}, {"gd", false}, {"graphics", false}, {"inotify", true}, {"irc", false}, {"jack", false}, {"ladspa", false}, {"lame", true}, {"lilv", false},
+    {"alsa", false}, {"ao", false}, {"bjack", true}, {"camlimages", false}, {"dssi", false}, {"faad", true}, {"fdkaac", true}, {"ffmpeg", true}, {"flac", true},
+    {"frei0r", false}, {"gd", false}, {"graphics", false}, {"inotify", true}, {"irc", false}, {"jack", true}, {"ladspa", false}, {"lame", true}, {"lilv", false},
     {"lo", true}, {"mad", true}, {"memtrace", false}, {"ogg", true}, {"opus", true}, {"osc", true}, {"oss", false}, {"portaudio", false}, {"posix_time2", true},
     {"prometheus", true}, {"pulseaudio", false}, {"samplerate", false}, {"sdl", false}, {"shine", false}, {"soundtouch", false}, {"speex", false}, {"srt", false},
     {"ssl", true}, {"syslog", false}, {"theora", false}, {"tls", true}, {"vorbis", true}, {"winsvc", false}, {"xmlplaylist", true},

@@ -12,6 +12,8 @@ extern "C" {
 
 namespace castile::ffmpeg {
 
+SampleSpec pcm_spec(int rate, int channels) noexcept { return {rate, channels, AV_SAMPLE_FMT_FLTP}; }
+
 Resampler::Resampler(const SampleSpec& from, const SampleSpec& to) : from_(from), to_(to) {
     AVChannelLayout in{}, out{};
     av_channel_layout_default(&in, from.channels);

@@ -14,6 +14,9 @@ struct SampleSpec {
     friend bool operator==(const SampleSpec&, const SampleSpec&) = default;
 };
 
+/// The engine's own PCM: planar floats.
+SampleSpec pcm_spec(int rate, int channels) noexcept;
+
 /// Converts blocks; its buffer grows to the largest block and stays.
 class Resampler {
 public:
