@@ -93,11 +93,9 @@ function(castile_fuzzers)
   endforeach()
 endfunction()
 
-# The bare libav loop that the engine is measured against.
-function(castile_bench_floor)
-  if(EXISTS ${CMAKE_SOURCE_DIR}/bench/floor.cpp)
-    add_executable(floor ${CMAKE_SOURCE_DIR}/bench/floor.cpp)
-    target_link_libraries(floor PRIVATE PkgConfig::ffmpeg Threads::Threads)
-    set_target_properties(floor PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-  endif()
+# A program of bench/ in C++: bench/NAME.cpp.
+function(castile_bench name)
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/bench/${name}.cpp)
+  target_link_libraries(${name} PRIVATE ${ARGN} Threads::Threads)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 endfunction()

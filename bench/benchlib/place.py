@@ -9,13 +9,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def floor_binary(build=None):
-    """The built floor; built with cmake (preset release) when it is missing or older than its source."""
+    return program("floor", build)
+
+
+def program(name, build=None):
+    """A built program of bench/; built with cmake (preset release) when it is missing or older than its source."""
     build = pathlib.Path(build) if build else ROOT / "build" / "release"
-    binary, source = build / "bench" / "floor", ROOT / "bench" / "floor.cpp"
+    binary, source = build / "bench" / name, ROOT / "bench" / f"{name}.cpp"
     if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
         if not (build / "build.ninja").exists():
             subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["cmake", "--build", str(build), "--target", "floor"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--build", str(build), "--target", name], check=True, stdout=subprocess.DEVNULL)
     return binary
 
 
