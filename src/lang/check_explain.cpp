@@ -54,10 +54,14 @@ void Checker::explain(Diagnostic& d) const {
         else if (!function.empty() && function != "_[_]")
             d.notes.push_back({{}, "It is the " + which + " of `" + function + "`."});
     }
+    if (beside_.file && !(beside_.begin == d.span.begin && beside_.end == d.span.end)) d.notes.push_back({beside_, "It must be of the type of this value."});
     const Unifier::Mismatch& m = env_.unifier.mismatch();
     if (m.inner_given && m.inner_expected)
         if (const char* hint = hint_for(*without_methods(m.inner_given), *without_methods(m.inner_expected)); *hint) d.notes.push_back({{}, hint});
     const auto* variable = passed ? std::get_if<term::Variable>(&passed_.value->node) : nullptr;
+    const auto* called = passed ? std::get_if<term::Variable>(&passed_.function->node) : nullptr;
+    if (const TypeNode* f = called ? lookup(called->name) : nullptr; f && !f->library && f->span.file)
+        d.notes.push_back({f->span, "`" + called->name.str() + "` is defined here."});
     const TypeNode* node = variable ? lookup(variable->name) : nullptr;
     if (node && !node->library && node->span.file == d.span.file) d.notes.push_back({node->span, "`" + variable->name.str() + "` comes from here."});
 }

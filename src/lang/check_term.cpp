@@ -88,7 +88,12 @@ Type* Checker::on(Term&, term::List& list) {
     Type* element = fresh();
     for (const term::ListItem& item : list.items) infer(item.value);
     Type* type = pool_.list(element);
-    for (term::ListItem& item : list.items) require(item.value, item.spread ? type : element);
+    Span first;   // that says what the others are like
+    for (term::ListItem& item : list.items) {
+        const Beside beside(*this, first);
+        require(item.value, item.spread ? type : element);
+        if (!first.file && !std::holds_alternative<term::Null>(item.value->node)) first = item.value->span;
+    }
     return type;
 }
 
@@ -131,6 +136,7 @@ Type* Checker::on(Term&, term::Coalesce& coalesce) {
     infer(coalesce.otherwise);
     Type* result = fresh();
     if (!subtype(value, pool_.nullable(result), coalesce.value->span)) fail_type(coalesce.value->span);
+    const Beside beside(*this, coalesce.value->span);
     require(coalesce.otherwise, result);
     return result;
 }
@@ -159,6 +165,7 @@ Type* Checker::on(Term&, term::If& choice) {
     Type* result = fresh();
     // Numbers of both kinds in the two branches are refused, not cast.
     if (!subtype(choice.then->type, result, choice.then->span)) fail_type(choice.then->span);
+    const Beside beside(*this, choice.then->span);
     if (!subtype(choice.otherwise->type, result, choice.otherwise->span)) fail_type(choice.otherwise->span);
     return result;
 }
@@ -216,6 +223,7 @@ Type* Checker::on(Term&, term::Try& attempt) {
         leave(mark);
         result = fresh();
         require(attempt.body, result);
+        const Beside beside(*this, attempt.body->span);
         require(attempt.handler, result);
     }
     if (attempt.finally) {

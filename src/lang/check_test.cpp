@@ -389,7 +389,7 @@ TEST(Check, MessagesSayWhatHelps) {
     EXPECT_EQ(notes("string.length((null : string?))"), "It is the unlabeled argument number 1 of `string.length`. It may be null: say what to use then, as in `x ?? otherwise`. ");
     EXPECT_EQ(notes("def f(x) = x(1) + string.length(x) end"), "It is the unlabeled argument number 1 of `string.length`. `x` comes from here. ");
     EXPECT_EQ(notes("if 1 then 2 else 3 end"), "");
-    EXPECT_EQ(notes("f = fun (x) -> x + 1\nf(\"a\")"), "It is the unlabeled argument number 1 of `f`. `int_of_string(x)` reads an integer. ");
+    EXPECT_EQ(notes("f = fun (x) -> x + 1\nf(\"a\")"), "It is the unlabeled argument number 1 of `f`. `int_of_string(x)` reads an integer. `f` is defined here. ");
     EXPECT_EQ(notes("(true : () -> bool)"), "A function is wanted: a value between braces is one, as in `{true}`. ");
     EXPECT_EQ(notes("output.file(%mp3, \"foo\", mean(blank()))"), "It is the unlabeled argument number 3 of `output.file`. The operator `stereo` makes the audio of a source stereo. ");
     EXPECT_EQ(type_of("(1 : strin)").error.message, "Unknown type constructor: strin. Did you mean `string`?");

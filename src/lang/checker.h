@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lang/environment.h"
@@ -36,6 +37,13 @@ private:
     void explain(Diagnostic& d) const;
     void warn(int code, Span span, std::string message);
     Type* fresh() { return pool_.variable(level_); }
+    /// While it lives, an error of types says that the value is to be like the one at that place.
+    struct Beside {
+        Beside(Checker& c, Span span) : checker(c), before(std::exchange(c.beside_, span)) {}
+        ~Beside() { checker.beside_ = before; }
+        Checker& checker;
+        const Span before;
+    };
     bool subtype(Type* a, Type* b, Span span);
     void require(Term*& term, Type* expected);     ///< term->type <: expected; inserts a cast
     Type* ascribed(const TypeExpr* annotation, Span span);
@@ -112,6 +120,7 @@ private:
     std::vector<TypeNode*> top_;                            ///< top-level variables of this program
     int level_ = 0, depth_ = 0;
     struct Passed { const Term* function = nullptr; const Term* value = nullptr; Name label; std::uint32_t position = 0; Span span; };
+    Span beside_;                                           ///< what the value being compared must be like, for messages
     Passed passed_;                                         ///< the argument whose type is being compared, for messages
 };
 

@@ -55,6 +55,15 @@ struct Engine::Impl {
 
     Arena& new_arena() { return arenas.emplace_back(); }   // kept: closures point into terms
 
+    /// For the library and for defaults of builtins: these are evaluated once in a process, whatever engine does it, and may
+    /// name what the library defines.
+    static Arena& new_lasting_arena() {
+        static std::mutex arenas_mutex;
+        static auto* arenas = new std::deque<Arena>;
+        std::lock_guard lock(arenas_mutex);
+        return arenas->emplace_back();
+    }
+
     Term* parse(Arena& arena, const std::string& name, std::string text, std::vector<Diagnostic>& warnings) {
         std::uint32_t file = source_map().add(name, std::move(text));
         return parse_script(arena, file, context, warnings);
@@ -81,8 +90,17 @@ struct Engine::Impl {
     void load(Library::File& file) {
         if (file.loaded) return;
         file.loaded = true;
+        if (!options.tolerant) return load_now(file);
+        try {
+            load_now(file);
+        } catch (const std::exception& e) {   // ScriptError, RuntimeError, Error
+            faults.emplace_back(e.what());
+        }
+    }
+
+    void load_now(Library::File& file) {
         std::vector<Diagnostic> ignored;
-        Arena& arena = new_arena();
+        Arena& arena = new_lasting_arena();
         Term* term = parse(arena, file.path, std::move(file.text), ignored);
         std::size_t first = docs.size();
         note_docs(term);
@@ -127,7 +145,7 @@ struct Engine::Impl {
     Value evaluate_default(std::string_view text) {
         std::lock_guard lock(front_end_mutex);
         std::vector<Diagnostic> ignored;
-        Arena& arena = new_arena();
+        Arena& arena = new_lasting_arena();
         Term* term = parse(arena, "<default value>", std::string(text), ignored);
         return evaluate(resolve(arena, scope, term));
     }
@@ -157,6 +175,7 @@ struct Engine::Impl {
     ParseContext context;
     Type* last_type = nullptr;
     std::vector<std::pair<std::string, const term::Doc*>> docs;
+    std::vector<std::string> faults;
 };
 
 Engine::Engine(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -210,6 +229,8 @@ std::vector<Engine::Documented> Engine::documented() {
     for (const auto& [name, doc] : impl_->docs) all.push_back({name, impl_->types.type_of(name), doc->text, doc->tags});
     return all;
 }
+
+const std::vector<std::string>& Engine::faults() const noexcept { return impl_->faults; }
 
 std::optional<Value> Engine::global(std::string_view name) {
     std::lock_guard lock(impl_->front_end_mutex);

@@ -28,6 +28,7 @@ struct EncoderLiteral {
 };
 using EncoderMaker = std::function<Value(const EncoderLiteral&)>;
 
+/// Values that its scripts made are used, and forgotten, while it lives. There may be several, one after the other.
 class Engine {
 public:
     struct Options {
@@ -37,8 +38,9 @@ public:
         EncoderMaker encoder_maker;
         std::function<bool(std::string_view)> encoder_available;
         bool strict = false;
+        bool tolerant = false;           ///< a file of the standard library that does not load is left out, see `faults`
     };
-    explicit Engine(Options options);   ///< freezes the builtins, loads the standard library. Throws ScriptError.
+    explicit Engine(Options options);   ///< freezes the builtins, finds the standard library.
     ~Engine();
 
     /// Parses and checks; nothing runs. Warnings go to `warnings`. Throws ScriptError.
@@ -63,6 +65,8 @@ public:
     };
     /// Loads the whole standard library and declares every setting; all that has a comment.
     std::vector<Documented> documented();
+    /// What kept files of the standard library from being loaded so far. For a tolerant engine.
+    const std::vector<std::string>& faults() const noexcept;
     /// A global's value, when it is defined: "list.map". Null pointer: none.
     std::optional<Value> global(std::string_view dotted_name);
     /// Defines a global before scripts run (the arguments of the script).

@@ -91,21 +91,24 @@ Catalogue make_catalogue(lang::Engine& engine) {
     Catalogue all;
     for (const lang::Builtin& b : lang::all_builtins()) {
         if (b.hidden) continue;
-        Described d{b.name, lang::type_text(b), b.category, b.doc, b.deprecated, {}, {}};
+        Described d{b.name, lang::type_text(b), b.category, b.doc, b.deprecated, {}, {}, false};
         for (const lang::BuiltinParam& p : b.params) d.arguments.push_back({p.label, p.type, p.default_value != nullptr ? p.default_value : "", p.doc});
         for (const lang::BuiltinMethod& m : b.methods) d.methods.push_back({m.name, m.type, m.doc});
         all[b.name] = std::move(d);
     }
-    for (const lang::BuiltinConstant& c : lang::all_constants()) all[c.name] = {c.name, c.type, c.category, c.doc, "", {}, {}};
+    for (const lang::BuiltinConstant& c : lang::all_constants()) all[c.name] = {c.name, c.type, c.category, c.doc, "", {}, {}, false};
     for (const auto& documented : engine.documented()) {
-        Described d{documented.name, documented.type, "Uncategorized", documented.text, "", {}, {}};
+        Described d{documented.name, documented.type, "Uncategorized", documented.text, "", {}, {}, false};
         bool hidden = false;
         std::vector<std::pair<std::string, std::string>> params;
         for (const auto& [tag, text] : documented.tags) {
             if (tag == "@category") d.category = text;
             else if (tag == "@deprecated") d.deprecated = text.empty() ? "It will be removed." : text;
-            else if (tag == "@flag") hidden = hidden || text == "hidden";
-            else if (tag == "@param") params.push_back(param_tag(text));
+            else if (tag == "@flag") {
+                hidden = hidden || text == "hidden";
+                d.extra = d.extra || text == "extra";
+            }
+            if (tag == "@param") params.push_back(param_tag(text));
         }
         if (hidden) continue;
         add_arguments(d, engine.types(), std::move(params));

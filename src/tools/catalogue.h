@@ -16,6 +16,7 @@ struct Described {
     std::string name, type, category, doc, deprecated;
     std::vector<Argument> arguments;
     std::vector<Method> methods;
+    bool extra = false;   ///< for a particular service or device (`@flag extra`)
 };
 
 /// By name, dots included.

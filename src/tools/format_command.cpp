@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -120,6 +121,9 @@ int format_command(int argc, char** argv) {
             code = 1;
         } catch (const FormatError& e) {
             std::fprintf(stderr, "castile fmt: %s: %s It is left as it is.\n", file.c_str(), e.what());
+            code = 1;
+        } catch (const std::exception& e) {   // no memory
+            std::fprintf(stderr, "castile fmt: %s: %s. It is left as it is.\n", file.c_str(), e.what());
             code = 1;
         }
     }

@@ -153,6 +153,7 @@ void LanguageServer::notification(const std::string& method, const Json& params)
 
 LanguageServer::Json LanguageServer::initialize(const Json& params) {
     initialized_ = true;
+    for (const std::string& fault : engine_.faults()) log("A file of the standard library is left out. " + fault);
     const Json::json_pointer offered("/capabilities/general/positionEncodings");
     if (params.is_object() && params.contains(offered) && params.at(offered).is_array() &&
         std::ranges::find(params.at(offered), Json("utf-8")) != params.at(offered).end())

@@ -23,8 +23,8 @@ def check(name, good, detail=""):
 
 
 class Server:
-    def __init__(self, initialize=True, encodings=None):
-        self.process = subprocess.Popen([BINARY, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def __init__(self, initialize=True, encodings=None, environment=None):
+        self.process = subprocess.Popen([BINARY, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
         self.buffer, self.next_id, self.notifications = b"", 1, []
         if initialize:
             capabilities = {"general": {"positionEncodings": encodings}} if encodings else {}
@@ -293,6 +293,29 @@ def hostile():
     check("exit without shutdown", server.process.wait(10) == 1)
 
 
+def broken_library():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "bad.liq").write_text("def in_bad() = 1 + true end\n")
+        (root / "worse.liq").write_text("def in_worse( = (((\n")
+        (root / "good.liq").write_text("# Half.\ndef half(x) = x / 2 end\n")
+        for name, place in (("broken", root), ("missing", root / "none")):
+            environment = {**os.environ, "CASTILE_STDLIB": str(place)}
+            server = Server(environment=environment)
+            told = [m["params"]["message"] for m in server.notifications if m["method"] == "window/logMessage"]
+            check(f"{name} library: told", len(told) == (2 if name == "broken" else 0), told)
+            uri = "file:///tmp/l.liq"
+            server.open(uri, "x = 1\nprint(x + y)\n")
+            said = server.diagnostics(uri)["diagnostics"]
+            check(f"{name} library: diagnostics", len(said) == 1 and said[0]["code"] == 4, said)
+            if name == "broken":
+                server.open(uri, "y = half(3)\nprint(y)\n", 2)
+                check("broken library: the rest serves", server.diagnostics(uri)["diagnostics"] == [])
+            check(f"{name} library: the end", server.close()[1] == 0)
+            done = subprocess.run([BINARY, "fmt", "-"], input="f( 1 )", capture_output=True, timeout=60, text=True, env=environment)
+            check(f"{name} library: fmt", (done.returncode, done.stdout) == (0, "f(1)\n"), done)
+
+
 def formatting():
     def run(*arguments, stdin=None):
         done = subprocess.run([BINARY, "fmt", *map(str, arguments)], input=stdin, capture_output=True, timeout=60, text=True)
@@ -320,7 +343,7 @@ def formatting():
         check("bad calls", run()[0] == 2 and run("--nonsense", script)[0] == 2)
 
 
-for test in (editing, completing, files, hostile, formatting):
+for test in (editing, completing, files, hostile, broken_library, formatting):
     try:
         test()
     except Exception as error:  # the other tests still tell something
