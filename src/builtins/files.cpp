@@ -17,7 +17,7 @@
 #include "builtins/define.h"
 #include "builtins/encodings.h"
 #include "builtins/paths.h"
-#include "builtins/sandbox.h"
+#include "base/sandbox.h"
 
 namespace castile::builtins {
 

@@ -1,10 +1,13 @@
 // Loudness of files (ITU-R BS.1770, by libebur128).
 
 #include <ebur128.h>
+#include <fmt/format.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -98,6 +101,35 @@ const Definitions definitions("File", {
         const auto found = measure(a[1].as_string(), a[0].as_float(), false);
         return found ? number(replaygain_reference - found->integrated) : Value::null(); }},
 });
+
+/// The gain that a file's tags tell, in dB.
+std::optional<double> told_gain(const Metadata& tags) {
+    for (const auto& [wanted, steps] : {std::pair("r128_track_gain", 256.), std::pair("replaygain_track_gain", 1.)})
+        for (const auto& [label, value] : tags.entries()) {
+            char* end = nullptr;
+            const double gain = std::strtod(value.c_str(), &end);
+            if (strcasecmp(label.c_str(), wanted) == 0 && end != value.c_str() && std::isfinite(gain)) return gain / steps;
+        }
+    return std::nullopt;
+}
+
+std::expected<ProtocolResult, Failure> with_gain(const std::string& uri, std::optional<double> gain) {
+    ProtocolResult result{{uri}, false, {}};
+    if (gain) result.metadata.set(gain_label.get(), fmt::format("{:.2f} dB", *gain));
+    return result;
+}
+
+const RegisterProtocol replaygain{"replaygain", "Add the gain that Replay Gain asks for to the metadata: as the tags tell it, else measured.", "replaygain:uri",
+                                  [](const std::string& uri, double) {
+    if (const auto told = told_gain(read_file_metadata(local_path(uri)))) return with_gain(uri, told);
+    const auto found = measure(uri, usual_ratio.get(), false);
+    return with_gain(uri, found ? std::optional(replaygain_reference - found->integrated) : std::nullopt);
+}};
+const RegisterProtocol lufs{"lufs_track_gain", "Measure the loudness, and add the gain that brings it to `settings.lufs.track_gain_target` to the metadata.", "lufs_track_gain:uri",
+                            [](const std::string& uri, double) {
+    const auto found = measure(uri, usual_ratio.get(), false);
+    return with_gain(uri, found ? std::optional(target.get() - found->integrated) : std::nullopt);
+}};
 
 }  // namespace
 

@@ -1,157 +1,58 @@
 // Processes: a shell command, what it writes and how it ended.
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <optional>
 
-#include <chrono>
-#include <cstring>
-
+#include "base/child_process.h"
+#include "base/error.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "builtins/define.h"
-#include "builtins/sandbox.h"
 #include "lang/text.h"
-
-extern char** environ;
 
 namespace castile::builtins {
 
 namespace {
 
-constexpr std::size_t max_output = 256u << 20;   // bytes kept of a process's output
-
-struct Result {
-    std::string out, err, status = "exit", description;
-    int code = 0;
-};
-
-struct Pipe {
-    int read = -1, write = -1;
-    Pipe() {
-        int fds[2];
-        if (pipe2(fds, O_CLOEXEC) != 0) raise("invalid", std::string("No pipe for a process: ") + std::strerror(errno) + ".");
-        read = fds[0];
-        write = fds[1];
-    }
-    ~Pipe() {
-        close_read();
-        close_write();
-    }
-    void close_read() { if (read >= 0) ::close(std::exchange(read, -1)); }
-    void close_write() { if (write >= 0) ::close(std::exchange(write, -1)); }
-};
-
 /// Extra variables stand for all, as scripts expect.
 std::vector<std::string> environment_of(const Value& extra, bool inherit) {
     std::vector<std::string> all;
     for (const auto& [k, v] : to_assoc(extra)) all.push_back(k + "=" + v);
-    if (all.empty() && inherit)
-        for (char** e = environ; *e; ++e) all.emplace_back(*e);
+    if (all.empty() && inherit) return own_environment();
     return all;
 }
 
-/// Moves bytes between us and the child until it closed its ends or time is over; true in time.
-bool exchange(Pipe& in, Pipe& out, Pipe& err, const std::string& input, Result& result, double timeout) {
-    using Clock = std::chrono::steady_clock;
-    auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
-    std::size_t written = 0;
-    if (input.empty()) in.close_write();
-    fcntl(in.write, F_SETFL, O_NONBLOCK);
-    char buffer[65536];
-    while (out.read >= 0 || err.read >= 0) {
-        int wait = -1;
-        if (timeout >= 0) {
-            auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-            if (left <= 0) return false;
-            wait = static_cast<int>(std::min<long>(left + 1, 60000));
-        }
-        pollfd fds[3] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}, {in.write, POLLOUT, 0}};
-        if (poll(fds, 3, wait) < 0 && errno != EINTR) break;
-        if (fds[2].revents) {
-            ssize_t n = ::write(in.write, input.data() + written, input.size() - written);
-            if (n > 0) written += static_cast<std::size_t>(n);
-            if (written == input.size() || (n < 0 && errno != EAGAIN)) in.close_write();
-        }
-        for (auto [fd, pipe, text] : {std::tuple(&fds[0], &out, &result.out), std::tuple(&fds[1], &err, &result.err)}) {
-            if (!fd->revents) continue;
-            ssize_t n = ::read(pipe->read, buffer, sizeof buffer);
-            if (n <= 0) pipe->close_read();
-            else if (text->size() < max_output) text->append(buffer, static_cast<std::size_t>(n));
-        }
+const char* name_of(ProcessEnd::How how) {
+    switch (how) {
+        case ProcessEnd::How::exit: return "exit";
+        case ProcessEnd::How::killed: return "killed";
+        case ProcessEnd::How::timeout: return "timeout";
+        case ProcessEnd::How::not_started: return "exception";
     }
-    return true;
+    return "";
 }
 
-Result run(const std::string& command, const std::vector<std::string>& environment, const std::string& input, double timeout,
-           const SandboxLimits& limits = {}) {
-    Pipe in, out, err;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in.read, 0);
-    posix_spawn_file_actions_adddup2(&actions, out.write, 1);
-    posix_spawn_file_actions_adddup2(&actions, err.write, 2);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    // A group of its own, so that a time-out ends the whole command; default signals.
-    sigset_t defaults, none;
-    sigfillset(&defaults);
-    sigemptyset(&none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    std::vector<char*> env;
-    for (const std::string& e : environment) env.push_back(const_cast<char*>(e.c_str()));
-    env.push_back(nullptr);
-    const std::vector<std::string> words = sandboxed(command, limits);
-    std::vector<char*> argv;
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    pid_t pid = 0;
-    int error = posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), env.data());
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    Result result;
-    if (error != 0) {
-        result.status = "exception";
-        result.code = -1;
-        result.description = std::strerror(error);
-        return result;
+ProcessEnd run(const std::string& command, std::vector<std::string> environment, const std::string& input, double timeout,
+               const SandboxLimits& limits = {}) {
+    try {
+        ProcessEnd end = run_process({sandboxed(command, limits), std::move(environment), input, timeout});
+        if (end.how == ProcessEnd::How::timeout) end.description = lang::float_text(timeout);
+        return end;
+    } catch (const Error& e) {
+        raise("invalid", e.what());
     }
-    in.close_read();
-    out.close_write();
-    err.close_write();
-    bool in_time = exchange(in, out, err, input, result, timeout);
-    if (!in_time) kill(-pid, SIGKILL);
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    if (!in_time) {
-        result.status = "timeout";
-        result.code = -1;
-        result.description = lang::float_text(timeout);
-    } else if (WIFEXITED(status)) {
-        result.code = WEXITSTATUS(status);
-    } else if (WIFSIGNALED(status)) {
-        result.status = "killed";
-        result.code = WTERMSIG(status);
-    }
-    return result;
 }
 
-Value to_value(const Result& r) {
-    Value status = text(r.status).with_method("code", integer(r.code)).with_method("description", text(r.description));
+Value to_value(const ProcessEnd& r) {
+    Value status = text(name_of(r.how)).with_method("code", integer(r.code)).with_method("description", text(r.description));
     return Value::record({{"stdout", text(r.out)}, {"stderr", text(r.err)}, {"status", status}});
 }
 
 /// process.read's parameters: timeout, env, inherit_env, log_errors, command.
-Result read_command(const BuiltinArgs& a) {
-    Result r = run(a[4].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
-    if (a[3].as_bool() && (r.status != "exit" || r.code != 0)) {
+ProcessEnd read_command(const BuiltinArgs& a) {
+    ProcessEnd r = run(a[4].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
+    if (a[3].as_bool() && !r.good()) {
         static const Logger log("process");
-        log.important("Failed to execute `{}`: {} ({}) {} {}", a[4].as_string(), r.status, r.code, r.out, r.err);
+        log.important("Failed to execute `{}`: {} ({}) {} {}", a[4].as_string(), name_of(r.how), r.code, r.out, r.err);
     }
     return r;
 }
@@ -177,15 +78,9 @@ std::vector<std::string> to_texts(const Value& list) {
 }
 
 /// process.run's: env, inherit_env, stdin, rwdirs, rodirs, network, timeout, command.
-Result run_command(const BuiltinArgs& a) {
+ProcessEnd run_command(const BuiltinArgs& a) {
     SandboxLimits limits{to_texts(a[3]), to_texts(a[4]), a[5].is_null() ? -1 : a[5].as_bool()};
     return run(a[7].as_string(), environment_of(a[0], a[1].as_bool()), a[2].as_string(), a[6].is_null() ? -1 : a[6].as_float(), limits);
-}
-
-std::string quote(const std::string& s) {
-    std::string out = "'";
-    for (char c : s) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
 }
 
 const std::vector<BuiltinParam> run_params{
@@ -207,31 +102,31 @@ const std::vector<BuiltinMethod> run_methods{
 const Definitions definitions("System", {
     {"process.run", "Run a shell command and wait for it.", run_params, "unit", [](const BuiltinArgs& a) { return to_value(run_command(a)); }, run_methods},
     {"run_process", "Run a shell command and wait for it.", run_params, "string * string * (string * string)", [](const BuiltinArgs& a) {
-        Result r = run_command(a);
-        return Value::tuple({text(r.out), text(r.err), pair(text(r.status), text(std::to_string(r.code)))}); }, {}, "Use `process.run` instead."},
+        ProcessEnd r = run_command(a);
+        return Value::tuple({text(r.out), text(r.err), pair(text(name_of(r.how)), text(std::to_string(r.code)))}); }, {}, "Use `process.run` instead."},
     {"process.read", "What a shell command writes.", read_params, "string", read},
     {"get_process_output", "What a shell command writes.", read_params, "string", read, {}, "Use `process.read` instead."},
     {"process.read.lines", "The lines that a shell command writes.", read_params, "[string]", read_lines},
     {"get_process_lines", "The lines that a shell command writes.", read_params, "[string]", read_lines, {}, "Use `process.read.lines` instead."},
     {"process.test", "Does a shell command succeed?", {read_params[0], read_params[1], read_params[2], read_params[4]}, "bool", [](const BuiltinArgs& a) {
-        Result r = run(a[3].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
-        return boolean(r.status == "exit" && r.code == 0); }},
+        ProcessEnd r = run(a[3].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
+        return boolean(r.good()); }},
     {"test_process", "Does a shell command succeed?", {read_params[0], read_params[1], read_params[2], read_params[4]}, "bool", [](const BuiltinArgs& a) {
-        Result r = run(a[3].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
-        return boolean(r.status == "exit" && r.code == 0); }, {}, "Use `process.test` instead."},
+        ProcessEnd r = run(a[3].as_string(), environment_of(a[1], a[2].as_bool()), "", a[0].as_float());
+        return boolean(r.good()); }, {}, "Use `process.test` instead."},
     {"system", "Run a shell command and wait for it.", {pos("string", "Shell command.")}, "unit", [](const BuiltinArgs& a) {
         return to_value(run(a[0].as_string(), environment_of(Value::list({}), true), "", -1)); }, run_methods, "Use `process.run` instead."},
-    {"process.quote", "A string as one word of a shell command.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(quote(a[0].as_string())); }},
-    {"quote", "A string as one word of a shell command.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(quote(a[0].as_string())); }, {}, "Use `process.quote` instead."},
+    {"process.quote", "A string as one word of a shell command.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(shell_quoted(a[0].as_string())); }},
+    {"quote", "A string as one word of a shell command.", {pos("string")}, "string", [](const BuiltinArgs& a) { return text(shell_quoted(a[0].as_string())); }, {}, "Use `process.quote` instead."},
     {"process.quote.command", "A shell command of a program and its arguments.",
      {opt("stdin", "string?", "null", "File to read."), opt("stdout", "string?", "null", "File to write."), opt("stderr", "string?", "null", "File to write errors to."),
       opt("args", "[string]", "[]", "Arguments."), pos("string", "Program.")}, "string", [](const BuiltinArgs& a) {
-        std::string out = quote(a[4].as_string());
-        for (const Value& v : a[3].elements()) out += " " + quote(v.as_string());
-        if (!a[0].is_null()) out += " <" + quote(a[0].as_string());
-        if (!a[1].is_null()) out += " >" + quote(a[1].as_string());
+        std::string out = shell_quoted(a[4].as_string());
+        for (const Value& v : a[3].elements()) out += " " + shell_quoted(v.as_string());
+        if (!a[0].is_null()) out += " <" + shell_quoted(a[0].as_string());
+        if (!a[1].is_null()) out += " >" + shell_quoted(a[1].as_string());
         bool both = !a[1].is_null() && !a[2].is_null() && a[1].as_string() == a[2].as_string();
-        if (!a[2].is_null()) out += both ? " 2>&1" : " 2>" + quote(a[2].as_string());
+        if (!a[2].is_null()) out += both ? " 2>&1" : " 2>" + shell_quoted(a[2].as_string());
         return text(out); }},
 });
 

@@ -1,10 +1,12 @@
-// protocol.add: protocols written in the script.
+// protocol.add: protocols written in the script; protocol.process and the like: those that there are, as functions.
 
-#include <chrono>
+#include <fmt/format.h>
 
 #include "base/log.h"
 #include "lang/builtin.h"
+#include "request/annotate.h"
 #include "request/protocol.h"
+#include "sched/scheduler.h"
 #include "script/callback.h"
 
 namespace castile {
@@ -14,7 +16,8 @@ namespace {
 using lang::BuiltinArgs;
 using lang::Value;
 
-double wall_now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+/// As `time()` counts.
+double wall_now() { return scheduler().time().wall(); }
 
 std::expected<ProtocolResult, Failure> ask_script(const Value& function, bool temporary, const std::string& name, const std::string& rest,
                                                   double timeout) {
@@ -61,6 +64,50 @@ const lang::RegisterBuiltin protocol_add{lang::Builtin{
         return Value::unit();
     },
 }};
+
+/// What a protocol makes of a URI, as a function: `protocol.process("wav,...")`.
+struct Function {
+    const char* name;        ///< in scripts
+    const char* protocol;
+    bool may_find_nothing;   ///< null then; otherwise that is an error
+};
+
+constexpr Function functions[] = {
+    {"copy", "copy", false}, {"fallible", "fallible", false}, {"ffmpeg", "ffmpeg", true}, {"gtts", "gtts", false}, {"lufs_track_gain", "lufs_track_gain", false},
+    {"macos_say", "macos_say", false}, {"pico2wave", "pico2wave", false}, {"process", "process", true}, {"replaygain", "replaygain", false}, {"say", "say", false},
+    {"stereo", "stereo", true}, {"text2wave", "text2wave", false}, {"tmp", "tmp", true}, {"youtube_dl", "youtube-dl", false}, {"youtube_pl", "youtube-pl", false},
+};
+
+Value ask_protocol(const Function& function, const BuiltinArgs& args) {
+    enum : unsigned { rlog, maxtime, rest };
+    std::expected<ProtocolResult, Failure> result = std::unexpected(Failure{Failure::Kind::not_found, "There is no such protocol any more."});
+    if (const auto protocol = find_protocol(function.protocol)) result = protocol->function(args[rest].as_string(), args[maxtime].as_float() - wall_now());
+    if (result && !result->uris.empty()) {
+        const Metadata& m = result->metadata;
+        return Value::string(m.entries().empty() ? result->uris.front() : annotate_uri(m.entries(), result->uris.front()));
+    }
+    const std::string message = result ? "Nothing was found." : result.error().message;
+    args[rlog].call({Value::string(message)});
+    if (function.may_find_nothing) return Value::null();
+    throw lang::RuntimeError("not_found", message);
+}
+
+const bool functions_registered = [] {
+    for (const Function& f : functions)
+        lang::RegisterBuiltin(lang::Builtin{
+            .name = std::string("protocol.") + f.name,
+            .category = "Liquidsoap",
+            .doc = fmt::format("What the protocol `{}:` makes of a URI: the URI to go on with.", f.protocol),
+            .params = {
+                {"rlog", "(string) -> unit", nullptr, "Is told what went wrong."},
+                {"maxtime", "float", nullptr, "When an answer comes too late, as `time()` counts."},
+                {"", "string", nullptr, "What follows the name of the protocol and its colon."},
+            },
+            .result = f.may_find_nothing ? "string?" : "string",
+            .closure = [&f](const BuiltinArgs& args) { return ask_protocol(f, args); },
+        });
+    return true;
+}();
 
 }  // namespace
 

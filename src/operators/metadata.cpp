@@ -1,6 +1,9 @@
-// metadata.map, insert_metadata: what a stream says about itself.
+// metadata.map, metadata.deduplicate, insert_metadata: what a stream says about itself.
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "script/operator.h"
 #include "source/passthrough.h"
@@ -82,6 +85,52 @@ script::Operator map_operator(std::string name, std::string deprecated) {
 
 const script::RegisterOperator metadata_map{map_operator("metadata.map", "")};
 const script::RegisterOperator map_metadata{map_operator("map_metadata", "Use `metadata.map` instead.")};
+
+/// Lets metadata pass when they differ from those that passed last.
+class Deduplicate final : public Passthrough {
+public:
+    Deduplicate(SourcePtr input, std::optional<std::vector<std::string>> labels)
+        : Passthrough("metadata.deduplicate", std::move(input)), labels_(std::move(labels)) {}
+
+protected:
+    void process(Frame& frame) noexcept override {
+        std::erase_if(frame.metadata(), [this](const FrameMetadata& m) {
+            if (last_ && same(*last_, *m.metadata)) return true;
+            last_ = m.metadata;
+            return false;
+        });
+    }
+
+private:
+    bool same(const Metadata& a, const Metadata& b) const noexcept {
+        if (labels_)
+            return std::ranges::all_of(*labels_, [&](const std::string& label) {
+                const std::string *in_a = a.find(label), *in_b = b.find(label);
+                return in_a && in_b ? *in_a == *in_b : in_a == in_b;
+            });
+        return a.entries().size() == b.entries().size() && std::ranges::all_of(a.entries(), [&b](const auto& entry) {
+            const std::string* other = b.find(entry.first);
+            return other && *other == entry.second;
+        });
+    }
+
+    const std::optional<std::vector<std::string>> labels_;
+    MetadataPtr last_;
+};
+
+const script::RegisterOperator metadata_deduplicate{{
+    .name = "metadata.deduplicate",
+    .category = script::Category::metadata,
+    .doc = "Drop metadata that say the same as those before them.",
+    .params = {
+        {"using", "[string]?", "null", "Labels that are compared; null: all of them."},
+        {"", "source('a)", nullptr, "The source."},
+    },
+    .result = "source('a)",
+    .build = [](Args& args) -> SourcePtr {
+        return std::make_shared<Deduplicate>(args.source(1), args.is_null(0) ? std::nullopt : std::optional(args.strings(0)));
+    },
+}};
 
 // Every source can insert metadata: the operator is only a name for a place in the chain.
 class InsertMetadata final : public Passthrough {

@@ -4,14 +4,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <string_view>
-#include <system_error>
 
 #include "base/settings.h"
 #include "net/http_client.h"
 #include "request/request.h"
+#include "request/temporary_file.h"
 
 namespace castile {
 
@@ -46,18 +44,10 @@ std::string_view extension_of_url(std::string_view url) {
     return extension;
 }
 
-std::string temporary_folder() {
-    const char* folder = std::getenv("TMPDIR");
-    return folder && *folder ? folder : "/tmp";
-}
-
 std::expected<ProtocolResult, Failure> download(const std::string& url, double timeout_seconds) {
-    std::string path = temporary_folder() + "/castile-XXXXXX";
-    const int descriptor = ::mkstemp(path.data());
-    if (descriptor < 0) {
-        return std::unexpected(Failure{Failure::Kind::denied, fmt::format("Cannot make a temporary file in {}: {}.", temporary_folder(), std::system_category().message(errno))});
-    }
-    ::close(descriptor);
+    auto made = make_temporary_file("");
+    if (!made) return std::unexpected(std::move(made.error()));
+    std::string path = std::move(*made);
     HttpRequest request;
     request.url = url;
     request.timeout_seconds = timeout_seconds;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace castile::builtins {
+namespace castile {
 
 /// What a command may reach. In the folders, "default" stands for those of the settings.
 struct SandboxLimits {
@@ -18,4 +18,4 @@ std::vector<std::string> sandboxed(const std::string& command, const SandboxLimi
 /// Path of a program, looked for as a shell does; empty when there is none.
 std::string find_program(const std::string& name);
 
-}  // namespace castile::builtins
+}  // namespace castile

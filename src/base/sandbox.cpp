@@ -1,4 +1,4 @@
-#include "builtins/sandbox.h"
+#include "base/sandbox.h"
 
 #include <unistd.h>
 
@@ -10,10 +10,11 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/child_process.h"
 #include "base/log.h"
 #include "base/settings.h"
 
-namespace castile::builtins {
+namespace castile {
 
 namespace {
 
@@ -73,7 +74,7 @@ std::string find_program(const std::string& name) {
 }
 
 std::vector<std::string> sandboxed(const std::string& command, const SandboxLimits& limits) {
-    const std::vector<std::string> plain{"/bin/sh", "-c", command};
+    const std::vector<std::string> plain = shell_words(command);
     if (!wanted.get()) return plain;
     std::string program = find_program(binary.get());
     if (program.empty()) {
@@ -100,4 +101,4 @@ std::vector<std::string> sandboxed(const std::string& command, const SandboxLimi
     return words;
 }
 
-}  // namespace castile::builtins
+}  // namespace castile
