@@ -12,6 +12,7 @@
 
 #include "app/run.h"
 #include "base/settings.h"
+#include "formats/formats.h"
 #include "lang/text.h"
 #include "request/protocol.h"
 #include "sched/scheduler.h"
@@ -78,11 +79,11 @@ std::string functions_json(const Options& options) {
     return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string functions_markdown(const Options& options, bool deprecated) {
+std::string functions_markdown(const Options& options, FunctionsShown shown) {
     Known known(options);
     std::map<std::string, std::vector<const tools::Described*>> categories;
     for (const auto& [name, f] : known.catalogue)
-        if (f.deprecated.empty() != deprecated) categories[f.category].push_back(&f);
+        if (f.deprecated.empty() != (shown == FunctionsShown::deprecated) && (f.extra || shown != FunctionsShown::extra)) categories[f.category].push_back(&f);
     std::string out;
     for (const auto& [category, functions] : categories) {
         std::string anchor;
@@ -96,6 +97,19 @@ std::string functions_markdown(const Options& options, bool deprecated) {
         out += fmt::format("\n## {}\n\n", category);
         for (const tools::Described* f : functions) out += tools::markdown(*f, 3);
     }
+    return out;
+}
+
+std::string plugins_text(const Options& options) {
+    Known known(options);
+    std::string out = "# Functions\n\n";
+    for (const auto& [name, f] : known.catalogue) out += fmt::format("- {}\n", name);
+    out += "\n# Formats\n\n";
+    for (const std::string& name : formats::literal_names()) out += fmt::format("- %{}\n", name);
+    out += "\n# Protocols\n\n";
+    std::map<std::string, Protocol> protocols;
+    for (Protocol& p : all_protocols()) protocols[p.name] = std::move(p);
+    for (const auto& [name, p] : protocols) out += fmt::format("- {}: {}\n", name, p.doc);
     return out;
 }
 

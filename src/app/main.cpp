@@ -12,6 +12,7 @@
 
 #include "app/describe.h"
 #include "app/options.h"
+#include "app/requests.h"
 #include "app/run.h"
 #include "app/settings.h"
 #include "app/signals.h"
@@ -39,9 +40,11 @@ int perform(const Options& options) {
     case list_functions: print(castile::app::functions_text(options, false)); return 0;
     case list_functions_by_category: print(castile::app::functions_text(options, true)); return 0;
     case list_functions_json: print(castile::app::functions_json(options)); return 0;
-    case list_functions_md: print(castile::app::functions_markdown(options, false)); return 0;
-    case list_deprecated_functions_md: print(castile::app::functions_markdown(options, true)); return 0;
+    case list_functions_md: print(castile::app::functions_markdown(options, castile::app::FunctionsShown::usual)); return 0;
+    case list_extra_functions_md: print(castile::app::functions_markdown(options, castile::app::FunctionsShown::extra)); return 0;
+    case list_deprecated_functions_md: print(castile::app::functions_markdown(options, castile::app::FunctionsShown::deprecated)); return 0;
     case list_protocols_md: print(castile::app::protocols_markdown()); return 0;
+    case list_plugins: print(castile::app::plugins_text(options)); return 0;
     case list_settings: print(castile::app::settings_text()); return 0;
     case describe: {
         const auto text = castile::app::describe_name(options, options.name);
@@ -49,6 +52,7 @@ int perform(const Options& options) {
         else std::fprintf(stderr, "%s\n", text.error().c_str());
         return text ? 0 : 1;
     }
+    case request: return castile::app::show_request(options);
     case check_library: return castile::app::check_library(options);
     case check:
     case parse_only: return castile::app::check(options);
@@ -88,13 +92,16 @@ int main(int argc, char** argv) {
     allow_deep_calls();
     const std::string command = argc > 1 ? argv[1] : "";
     if (command == "fmt") return castile::tools::format_command(argc - 2, argv + 2);
-    if (command == "lsp") return castile::app::serve_editor();
     Options options;
     try {
+        if (command == "lsp") return castile::app::serve_editor();
         options = castile::app::parse_options(argc, argv);
     } catch (const castile::app::OptionError& e) {
         std::fprintf(stderr, "castile: %s\n", e.message.c_str());
         return 2;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "castile: %s\n", e.what());
+        return 1;
     }
     castile::app::block_signals();
     int code = 1;

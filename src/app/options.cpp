@@ -31,11 +31,18 @@ Options parse_options(int argc, char** argv) {
     action("--list-functions-by-category", list_functions_by_category, "List all functions by category.");
     action("--list-functions-json", list_functions_json, "Describe all functions as JSON.");
     action("--list-functions-md", list_functions_md, "Describe all functions in Markdown, by category.");
+    action("--list-extra-functions-md", list_extra_functions_md, "Describe the functions for particular services in Markdown.");
     action("--list-deprecated-functions-md", list_deprecated_functions_md, "Describe the deprecated functions in Markdown.");
     action("--list-protocols-md", list_protocols_md, "Describe the protocols of requests in Markdown.");
+    action("--list-plugins", list_plugins, "List functions, formats and protocols.");
     action("--list-settings,--list-settings-md", list_settings, "List all settings in Markdown.");
     app.add_option_function<std::string>("-h", [&o](const std::string& name) { o.action = describe; o.name = name; },
                                          "Describe a function (playlist), a module (list) or a setting (settings.log.level).");
+    app.add_option_function<std::string>("-r,--request", [&o](const std::string& uri) { o.action = request; o.name = uri; },
+                                         "Resolve a request; print its metadata and how long it plays.");
+    app.add_flag_callback("--describe-sources", [&o] { o.dump = Options::Dump::sources; }, "Run the script for a moment, print its sources, end.");
+    app.add_flag_callback("--describe-clocks", [&o] { o.dump = Options::Dump::clocks; }, "Run the script for a moment, print its clocks, end.");
+    app.add_option("--dump-delay", o.dump_delay, "How long that moment is, in seconds.")->check(CLI::NonNegativeNumber);
     action("--help", help, "Print this.");
     app.add_flag_callback("-q,--quiet", [&o] { o.log_to_stdout = false; }, "Do not print the log.");
     app.add_flag_callback("-v,--verbose", [&o] { o.log_to_stdout = true; }, "Print the log.");
@@ -55,7 +62,7 @@ Options parse_options(int argc, char** argv) {
     // Options of Liquidsoap that mean nothing here.
     for (const char* accepted : {"--no-cache", "--cache-stdlib", "--cache-only", "--unsafe", "--safe", "--no-external-plugins", "--disable-deprecated",
                                  "--enable-deprecated", "--no-deprecated", "--no-fallible-check", "--profile", "--raw-errors", "--debug-errors", "--debug-lang", "--debug-levels",
-                                 "--debug-subtyping"})
+                                 "--debug-subtyping", "--opam-config"})
         app.add_flag(std::string(accepted))->group("");
     o.help = app.help() + "\ncastile fmt [--check] [--stdout] FILE... formats scripts; castile lsp serves editors on standard input and output.\n";
     std::ranges::replace(words, "-help", "--help");

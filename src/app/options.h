@@ -8,11 +8,16 @@
 namespace castile::app {
 
 struct Options {
-    enum class Action { run, check, check_library, parse_only, print_json, version, build_config, list_functions, list_functions_by_category, list_functions_json, list_functions_md, list_deprecated_functions_md, list_protocols_md, list_settings, describe, help };
+    enum class Action { run, check, check_library, parse_only, print_json, version, build_config, list_functions, list_functions_by_category, list_functions_json,
+                        list_functions_md, list_extra_functions_md, list_deprecated_functions_md, list_protocols_md, list_plugins,
+                        list_settings, describe, request, help };
     Action action = Action::run;
     std::vector<std::string> scripts;      ///< files, expressions, "-"
     std::vector<std::string> arguments;    ///< after "--": the script's own
-    std::string name;                      ///< of -h NAME
+    std::string name;                      ///< of -h NAME, -r URI
+    enum class Dump { none, sources, clocks };
+    Dump dump = Dump::none;                ///< show them once the script ran for a moment, then end
+    double dump_delay = 0.1;               ///< seconds
     std::string help;                      ///< text of --help
     std::optional<bool> log_to_stdout;
     std::optional<double> simulate;        ///< seconds

@@ -60,23 +60,6 @@ bool something_to_run() {
     return !all_clocks().empty();
 }
 
-void evaluate(lang::Engine& engine, const Options& options) {
-    for (const std::string& word : options.scripts) {
-        Script script = read_script(word);
-        std::vector<lang::Diagnostic> warnings;
-        try {
-            engine.run_script(script.name, std::move(script.text), warnings);
-        } catch (...) {
-            print_warnings(warnings);
-            std::fflush(stdout);
-            start_log_anyhow();
-            throw;
-        }
-        print_warnings(warnings);
-        if (options.show_types) std::printf("%s\n", engine.last_type().c_str());
-    }
-}
-
 /// As many descriptors as the system lets us have (within reason): the usual 1024 are few for hundreds of listeners.
 void allow_descriptors() noexcept {
     constexpr rlim_t enough = 65536;
@@ -120,6 +103,18 @@ int simulate(const Options& options) {
         scheduler.run_simulated(std::min(end, time.now() + std::chrono::milliseconds(100)));
     close_down(scheduler);
     return builtins::exit_code();
+}
+
+/// A look at the script while it runs, which then ends.
+void dump_later(Scheduler& scheduler, const Options& options) {
+    if (options.dump == Options::Dump::none) return;
+    const auto delay = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.dump_delay));
+    scheduler.after(delay, [what = options.dump] {
+        if (what == Options::Dump::sources) std::printf("Sources dump:%s\n", dump_all_sources().c_str());
+        else std::printf("Clocks dump:%s\n", dump_clocks().c_str());
+        std::fflush(stdout);
+        builtins::request_shutdown(0);
+    });
 }
 
 /// The program anew, with the same command line.
@@ -178,6 +173,7 @@ int stream(const Options& options) {
     builtins::set_after_task([&] { start_clocks(scheduler); });
     scheduler.after(settling_time, release_library_pages);
     builtins::run_start_callbacks();
+    dump_later(scheduler, options);
     builtins::wait_for_shutdown();
     builtins::set_after_task(nullptr);
     close_down(scheduler);
@@ -186,6 +182,23 @@ int stream(const Options& options) {
 }
 
 }  // namespace
+
+void evaluate(lang::Engine& engine, const Options& options) {
+    for (const std::string& word : options.scripts) {
+        Script script = read_script(word);
+        std::vector<lang::Diagnostic> warnings;
+        try {
+            engine.run_script(script.name, std::move(script.text), warnings);
+        } catch (...) {
+            print_warnings(warnings);
+            std::fflush(stdout);
+            start_log_anyhow();
+            throw;
+        }
+        print_warnings(warnings);
+        if (options.show_types) std::printf("%s\n", engine.last_type().c_str());
+    }
+}
 
 lang::Engine::Options engine_options(const Options& options) {
     lang::Engine::Options o;
@@ -266,7 +279,8 @@ int serve_editor() {
     std::signal(SIGPIPE, SIG_IGN);
     Scheduler scheduler;   // not started
     set_scheduler(&scheduler);
-    const lang::Engine::Options options = engine_options({});
+    lang::Engine::Options options = engine_options({});
+    options.tolerant = true;   // an editor is what a broken library is mended with
     lang::Engine engine(options);
     const std::string library = options.library_directory.empty() ? lang::Library::find_directory() : options.library_directory;
     const int code = tools::LanguageServer(engine, library, STDIN_FILENO, STDOUT_FILENO).run();

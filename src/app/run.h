@@ -20,6 +20,8 @@ int print_json(const Options& options);
 int serve_editor();
 
 lang::Engine::Options engine_options(const Options& options);
+/// Runs the scripts, one after the other; their warnings are printed.
+void evaluate(lang::Engine& engine, const Options& options);
 
 /// A script of the command line: its name for messages and its text. Throws Error when it cannot be read.
 struct Script { std::string name, text; };

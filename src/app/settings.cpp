@@ -70,7 +70,7 @@ void need_folder(const std::string& path, const char* what, const char* setting)
 
 void apply_options(const Options& o, const std::string& script) {
     script_name = script.empty() || script == "-" ? "castile" : std::filesystem::path(script).stem().string();
-    if (o.log_to_stdout || o.interactive) log_stdout.set(o.log_to_stdout.value_or(false));
+    if (o.log_to_stdout || o.interactive || o.dump != Options::Dump::none || o.action == Options::Action::request) log_stdout.set(o.log_to_stdout.value_or(false));
     if (o.debug) log_level.set(4);
     if (o.daemon) init_daemon.set(true);
     if (o.force_start) start_anyway.set(true);

@@ -281,6 +281,13 @@ lang::EncoderMaker encoder_maker() {
     };
 }
 
+std::vector<std::string> literal_names() {
+    std::vector<std::string> names;
+    for (const auto& [name, literal] : table())
+        if (available(literal)) names.push_back(name);
+    return names;
+}
+
 std::function<bool(std::string_view)> encoder_available() {
     return [](std::string_view name) {
         const FormatLiteral* literal = find_format(name);

@@ -76,6 +76,31 @@ def early_log():
     check("unless told to be quiet", code == 1 and out == "", out)
 
 
+def lists():
+    for option, wanted in (("--list-plugins", "# Formats\n\n- %aac"), ("--list-extra-functions-md", "`audioscrobbler.submit`"), ("--list-functions-md", "`list.map`"),
+                           ("--list-functions-by-category", "# List\n\n- "), ("--list-protocols-md", "### annotate"),
+                           ("--list-deprecated-functions-md", "**Deprecated.**")):
+        code, out, _ = run(option)
+        check(option, code == 0 and wanted in out, out[:300])
+    for option in ("--list-plugin", "-Z", "--dump-delay=x", "--dump-delay", "-r"):
+        code, _, err = run(option)
+        check("refused " + option, code == 2 and len(err.splitlines()) == 1, err)
+    script = 'output.dummy(id="end", sine(id="tone"))'
+    code, out, _ = run("--describe-sources", script)
+    check("sources", code == 0 and out.startswith("Sources dump:") and "tone" in out, out)
+    code, out, _ = run("--describe-clocks", "--dump-delay", "0.05", script)
+    check("clocks", code == 0 and out.startswith("Clocks dump:") and "end" in out, out)
+
+
+def requests():
+    code, out, err = run("-r", 'annotate:title="A title":synth:shape=saw,duration=2')
+    check("a request", code == 0 and "title = A title\n" in out and out.endswith("duration = 2.00 s\n"), out + err)
+    code, out, err = run('protocol.add("mine", fun (~rlog, ~maxtime, arg) -> begin ignore(rlog) ignore(maxtime) null("synth:d=#{arg}") end)', "--request", "mine:3")
+    check("a request of a script's protocol", code == 0 and out.endswith("duration = 3.00 s\n"), out + err)
+    code, out, err = run("-r", "/no/such/file.mp3")
+    check("a request that leads nowhere", code == 2 and len(err.splitlines()) == 1, err)
+
+
 def signals():
     script = 'on_shutdown(fun () -> print("closing")) output.dummy(sine()) print("running")'
     running = subprocess.Popen([str(CASTILE), "-q", script], stdout=subprocess.PIPE, text=True)
@@ -105,7 +130,7 @@ def background():
         check("error in the background", code == 1 and "Error 4" in err, err)
 
 
-for part in (answers, scripts, early_log, signals, background):
+for part in (answers, scripts, lists, requests, early_log, signals, background):
     part()
 print("1 failed" if failed else "all passed")
 sys.exit(1 if failed else 0)
