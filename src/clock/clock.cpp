@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/settings.h"
@@ -37,7 +38,7 @@ using State = Clock::Impl::State;
 
 std::string unique_name(const std::string& wanted) {
     std::string name = wanted;
-    for (int n = 2; !graph().names.insert(name).second; ++n) name = fmt::format("{}.{}", wanted, n);
+    for (int n = 1; !graph().names.insert(name).second; ++n) name = fmt::format("{}.{}", wanted, n);
     return name;
 }
 
@@ -376,6 +377,12 @@ std::recursive_mutex& starting_mutex() {
     return *mutex;
 }
 
+bool may_begin(Clock::Impl& c) {
+    GraphLock lock(graph().graph_mutex);
+    std::lock_guard orders(c.orders_mutex);
+    return c.state.load() == State::idle && !c.held && c.mode.load() != ClockMode::passive && !(c.attached.empty() && c.actives.empty());
+}
+
 // Of several outputs that cannot start, the first error is thrown; the others start all the same.
 void begin(const ClockPtr& clock, Scheduler& scheduler) {
     Clock::Impl& c = clock->impl();
@@ -388,7 +395,13 @@ void begin(const ClockPtr& clock, Scheduler& scheduler) {
     }
     if (!name.empty()) clock->set_id(name);
     const auto failure = c.activate_attached();
-    std::optional<std::string> conflict;
+    if (const ClockPtr other = clock->root(); other != clock) {  // what woke joined another clock, which drives it all from here on
+        for (const auto& active : std::exchange(c.actives, {})) other->attach(active);
+        if (failure) throw Error(*failure);
+        if (may_begin(other->impl())) begin(other, scheduler);
+        return;
+    }
+    std::optional<Clock::Impl::Conflict> conflict;
     if (SyncSource::any()) {
         c.sync_uses.clear();
         for (const auto& active : c.actives) active->collect_sync(c.sync_uses);
@@ -398,7 +411,7 @@ void begin(const ClockPtr& clock, Scheduler& scheduler) {
     if (conflict || (c.actives.empty() && !passive)) {
         c.deactivate_all(false);
         if (conflict) c.held = true;
-        if (conflict) throw ClockError(17, fmt::format("Clock {} has multiple synchronization sources. {}", clock->id(), *conflict));
+        if (conflict) throw ClockError(17, fmt::format("Clock {} has multiple synchronization sources. {}", clock->id(), conflict->message), conflict->position);
         if (failure) throw Error(*failure);
         return;
     }
@@ -422,12 +435,6 @@ void begin(const ClockPtr& clock, Scheduler& scheduler) {
         task->start();
     }
     if (failure) throw Error(*failure);
-}
-
-bool may_begin(Clock::Impl& c) {
-    GraphLock lock(graph().graph_mutex);
-    std::lock_guard orders(c.orders_mutex);
-    return c.state.load() == State::idle && !c.held && c.mode.load() != ClockMode::passive && !(c.attached.empty() && c.actives.empty());
 }
 
 }  // namespace

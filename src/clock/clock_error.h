@@ -8,7 +8,7 @@
 
 namespace castile {
 
-/// Sources that were to be joined cannot be driven by one clock. The code is Liquidsoap's: 10 two clocks, 11 nested clocks,
+/// Sources that were to be joined cannot be driven by one clock. The code is Liquidsoap's: 7 paced by itself, 10 two clocks, 11 nested clocks,
 /// 16 two owners, 17 two things that pace one clock.
 class ClockError : public Error {
 public:

@@ -64,7 +64,10 @@ struct Clock::Impl {
     std::optional<std::string> activate_attached() noexcept;  ///< the first error, if any
     void deactivate_all(bool for_good) noexcept;      ///< else they are attached again, for the next start
     SyncSource* current_sync() noexcept;              ///< asks the actives
-    std::optional<std::string> sync_conflict();       ///< of what current_sync() found
+    struct Conflict {
+        std::string message, position;                ///< where the script made the second one
+    };
+    std::optional<Conflict> sync_conflict();          ///< of what current_sync() found
 };
 
 /// How a running clock keeps time: a scheduler task, or a loop on a thread of its own (settings.clock.task := false, and while

@@ -273,7 +273,7 @@ void ClockTask::follow(SyncSource* sync) noexcept {
     if (sync && !c_.conflict_told) {
         if (const auto conflict = c_.sync_conflict()) {
             c_.conflict_told = true;
-            log_.severe("This clock has multiple synchronization sources: it follows the first. {}", *conflict);
+            log_.severe("This clock has multiple synchronization sources: it follows the first. {}", conflict->message);
         }
     }
     if (sync && sync->blocks() && scheduler_.time().simulated()) sync = nullptr;  // there is nothing to wait for

@@ -96,7 +96,7 @@ TEST_F(SimulatedClocks, TakesItsNameFromItsOutput) {
     start_clocks(scheduler_);
     std::vector<std::string> ids{a->id(), b->id()};
     std::sort(ids.begin(), ids.end());
-    EXPECT_EQ(ids, (std::vector<std::string>{"output.dummy", "output.dummy.2"}));
+    EXPECT_EQ(ids, (std::vector<std::string>{"output.dummy", "output.dummy.1"}));
 }
 
 TEST_F(SimulatedClocks, RefusesToJoinTwoRunningClocks) {

@@ -136,15 +136,16 @@ SyncSource* Clock::Impl::current_sync() noexcept {
     return sync_uses.empty() ? nullptr : sync_uses.front().source;
 }
 
-std::optional<std::string> Clock::Impl::sync_conflict() {
+std::optional<Clock::Impl::Conflict> Clock::Impl::sync_conflict() {
     if (sync_uses.size() < 2) return std::nullopt;
     const auto other = std::find_if(sync_uses.begin(), sync_uses.end(), [&](const SyncUse& use) { return use.source != sync_uses.front().source; });
     if (other == sync_uses.end()) return std::nullopt;
     const auto told = [](const SyncUse& use) {
         return fmt::format("{} from source {}{}{}", use.source->name(), *use.id, use.position->empty() ? "" : ", ", *use.position);
     };
-    return fmt::format("Do you need to set self_sync=false?\n\nSync sources:\n {}\n {}\n\nOr put a buffer before one of them: buffer(id=\"{}.buffer\", s)",
-                       told(sync_uses.front()), told(*other), *other->id);
+    std::string message = fmt::format("Do you need to set self_sync=false?\n\nSync sources:\n {}\n {}\n\nOr put a buffer behind one of them: buffer(id=\"{}.buffer\", s)",
+                                      told(sync_uses.front()), told(*other), *other->id);
+    return Conflict{std::move(message), *other->position};
 }
 
 }  // namespace castile

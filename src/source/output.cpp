@@ -1,5 +1,7 @@
 #include "source/output.h"
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace castile {
@@ -93,9 +95,15 @@ void Output::run_hook(const std::function<void()>& hook) noexcept {
     }
 }
 
+void Output::activate() {
+    if (activated_) return;
+    wake_up(this);
+    activated_ = true;
+}
+
 void Output::deactivate() noexcept {
     if (started_) do_stop();
-    sleep(this);
+    if (std::exchange(activated_, false)) sleep(this);
 }
 
 void attach_output(const std::shared_ptr<Output>& output) { output->clock()->attach(output); }

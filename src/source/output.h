@@ -35,7 +35,7 @@ public:
     ~Output() override;
 
     void tick() noexcept final;
-    void activate() final { wake_up(this); }
+    void activate() final;
     void deactivate() noexcept final;
     void collect_sync(SyncUses& uses) noexcept final { add_sync_uses(uses); }
     bool tolerates_lead() noexcept final { return takes_early() && input_->may_run_ahead(); }
@@ -79,6 +79,7 @@ private:
 
     SourcePtr input_;
     Options options_;
+    bool activated_ = false;   ///< its clock may have joined another one, which activates it again
     std::vector<std::function<void()>> start_hooks_, stop_hooks_;
     std::atomic<bool> started_ = false, wanted_;
     std::atomic<bool> start_failed_ = false;   ///< until it is asked to start again
