@@ -119,8 +119,10 @@ struct Catch final : Code {
             caught = to_value(e);
             if (!handles(e, frame)) throw;
         } catch (const ScriptError& e) {
-            // An encoder that cannot be made: told with its place when nobody catches it.
-            const RuntimeError refused("encoder", e.diagnostic().message);
+            // An encoder that cannot be made, sources that cannot meet: told with their place when nobody catches it.
+            const int code = e.diagnostic().code;
+            const bool clocks = code == 10 || code == 11 || code == 16 || code == 17;
+            const RuntimeError refused(clocks ? "eval" : "encoder", e.diagnostic().message);
             caught = to_value(refused);
             if (!handles(refused, frame)) throw;
         }

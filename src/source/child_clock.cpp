@@ -1,12 +1,15 @@
 #include "source/child_clock.h"
 
-#include "base/error.h"
+#include "clock/clock_error.h"
 
 namespace castile {
 
 ChildClockSource::ChildClockSource(std::string operator_name, SourcePtr input, bool same_content)
     : Source(std::move(operator_name)), input_(std::move(input)), child_clock_(Clock::create_child(clock(), "")) {
-    if (input_->may_self_sync()) throw Error("This source may control its own latency and cannot be used with this operator.");
+    if (input_->may_self_sync())
+        throw ClockError(7, fmt::format("Invalid value: This source may control its own latency and cannot be used with this operator. Put a buffer before it: "
+                                        "buffer(id=\"{}.buffer\", s)", input_->id()),
+                         input_->position());
     join_clock(child_clock_, *input_);
     if (same_content) unify_content(content(), input_->content());
     pull_ = [this] {

@@ -12,7 +12,7 @@ namespace castile {
 /// must not be paced by anything itself. On our clock's worker, like all of a source; the clocks' ticks count apart.
 class ChildClockSource : public Source {
 public:
-    /// Throws Error: the input may be paced by something of its own.
+    /// Throws ClockError: the input may be paced by something of its own.
     ChildClockSource(std::string operator_name, SourcePtr input, bool same_content);
     ~ChildClockSource() override;
 

@@ -46,10 +46,10 @@ public:
 private:
     SourceRegistry() { set_clock_describer(describe); }
 
-    // "radio", then "radio.2": the smallest number that is free, so that names of short-lived sources come back.
+    // "radio", then "radio.1": the smallest number that is free, so that names of short-lived sources come back.
     std::string unique(const std::string& wanted) {
         if (names_.insert(wanted).second) return wanted;
-        int& hint = hints_.try_emplace(wanted, 2).first->second;
+        int& hint = hints_.try_emplace(wanted, 1).first->second;
         for (;; ++hint)
             if (std::string name = fmt::format("{}.{}", wanted, hint); names_.insert(name).second) return name;
     }

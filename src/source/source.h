@@ -42,7 +42,7 @@ public:
     Source(const Source&) = delete;
 
     const std::string& id() const noexcept { return id_; }
-    virtual void set_id(std::string id);         ///< Made unique ("radio", "radio.2"). Before start.
+    virtual void set_id(std::string id);         ///< Made unique ("radio", "radio.1"). Before start.
     const std::string& position() const noexcept { return position_; }   ///< Where the script made it; empty: nowhere.
     void set_position(std::string position) { position_ = std::move(position); }   ///< When it is built.
     const std::string& operator_name() const noexcept { return operator_name_; }

@@ -135,11 +135,11 @@ TEST_F(Sources, IdsAreUnique) {
     a->set_id("radio");
     b->set_id("radio");
     EXPECT_EQ(a->id(), "radio");
-    EXPECT_EQ(b->id(), "radio.2");
+    EXPECT_EQ(b->id(), "radio.1");
     b.reset();
     auto c = std::make_shared<Ramp>();
     c->set_id("radio");
-    EXPECT_EQ(c->id(), "radio.2");
+    EXPECT_EQ(c->id(), "radio.1");
 }
 
 TEST_F(Sources, ContentIsNegotiated) {
