@@ -18,8 +18,8 @@
 #include "app/signals.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "clock/clock_error.h"
 #include "lang/eval.h"
+#include "script/clock_methods.h"
 #include "tools/format.h"
 
 namespace {
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
         report(castile::lang::to_diagnostic(e));
     } catch (const castile::ClockError& e) {
         std::fflush(stdout);
-        std::fprintf(stderr, "Error %d: %s\n", e.code(), e.what());
+        std::fprintf(stderr, "Error %d: %s%s\n", e.code(), e.what(), castile::script::with_buffer(e).c_str());
     } catch (const std::exception& e) {
         std::fflush(stdout);
         std::fprintf(stderr, "castile: %s\n", e.what());

@@ -1,6 +1,8 @@
 #include "script/clock_methods.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -166,7 +168,39 @@ std::string mended(lang::Span call, const std::string& position) {
     return {};
 }
 
+std::string line_of(const std::string& file, int line) {
+    const lang::SourceMap& map = lang::source_map();
+    for (std::uint32_t i = 1; i < map.size(); ++i) {
+        if (map.name(i) != file) continue;
+        const std::string& text = map.text(i);
+        std::size_t begin = 0;
+        for (; line > 1 && begin != text.npos; --line)
+            if (begin = text.find('\n', begin); begin != text.npos) ++begin;
+        if (begin == text.npos) return {};
+        return text.substr(begin, text.find('\n', begin) - begin);
+    }
+    return {};
+}
+
 }  // namespace
+
+// "at radio.liq, line 3, char 4-61" -> `b = buffer(id="b.buffer", input.alsa())`
+std::string with_buffer(const ClockError& error) {
+    const std::string& position = error.input_position();
+    const auto line_mark = position.find(", line "), char_mark = position.find(", char ");
+    if (!position.starts_with("at ") || line_mark == position.npos || char_mark == position.npos || char_mark < line_mark) return {};
+    int line = 0;
+    std::size_t begin = 0, end = 0;
+    if (std::sscanf(position.c_str() + line_mark, ", line %d, char %zu-%zu", &line, &begin, &end) != 3 || end <= begin) return {};
+    std::string text = line_of(position.substr(3, line_mark - 3), line);
+    const bool plain = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });  // a column is a byte then
+    if (end > text.size() || text.size() > 120 || !plain) return {};
+    std::size_t word = 0;
+    while (word < text.size() && in_word(text[word])) ++word;
+    const bool defines = word > 0 && text.substr(word).starts_with(" = ");
+    const std::string made = text.substr(begin, end - begin);
+    return "\nFor instance:\n" + text.replace(begin, end - begin, defines ? fmt::format("buffer(id=\"{}.buffer\", {})", text.substr(0, word), made) : fmt::format("buffer({})", made));
+}
 
 void throw_clock_error(lang::Span call_site, const ClockError& error) {
     lang::Diagnostic diagnostic;
@@ -174,6 +208,7 @@ void throw_clock_error(lang::Span call_site, const ClockError& error) {
     diagnostic.span = call_site;
     diagnostic.message = error.what();
     if (const std::string fix = mended(call_site, error.input_position()); !fix.empty()) diagnostic.message += "\nFor instance:\n" + fix;
+    else diagnostic.message += with_buffer(error);
     throw lang::ScriptError(std::move(diagnostic));
 }
 
