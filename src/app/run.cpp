@@ -25,6 +25,7 @@
 #include "builtins/lifecycle.h"
 #include "builtins/threads.h"
 #include "clock/clock.h"
+#include "devices/devices.h"
 #include "formats/formats.h"
 #include "lang/builtin_table.h"
 #include "lang/library.h"
@@ -45,6 +46,7 @@ namespace {
 constexpr auto settling_time = std::chrono::seconds(10);
 
 constexpr auto longest_file_wait = std::chrono::milliseconds(1200), longest_network_wait = std::chrono::milliseconds(400);
+constexpr auto longest_device_wait = std::chrono::milliseconds(1000);   // files are written meanwhile
 
 const Logger& logger() {
     static const Logger log("main");
@@ -74,6 +76,7 @@ void close_down(Scheduler& scheduler) {
     builtins::run_shutdown_callbacks();
     stop_clocks();
     if (scheduler.time().simulated()) scheduler.run_simulated(scheduler.time().now());
+    if (!scheduler.time().simulated() && !devices::wait_for_devices(longest_device_wait)) logger().important("Some devices could not be closed in time.");
     if (!wait_for_files(longest_file_wait)) logger().severe("Some files could not be finished in time.");
     stop_command_server();
     if (!scheduler.time().simulated()) finish_network(longest_network_wait);
@@ -169,8 +172,8 @@ int stream(const Options& options) {
     } closer;
     scheduler.start();
     start_command_server();
+    builtins::set_after_task([&] { start_clocks(scheduler); });   // also for what tasks make while clocks start, which may take its time
     start_clocks(scheduler);
-    builtins::set_after_task([&] { start_clocks(scheduler); });
     scheduler.after(settling_time, release_library_pages);
     builtins::run_start_callbacks();
     dump_later(scheduler, options);

@@ -115,7 +115,9 @@ bool JackClient::connected() const {
 
 JackSession::Shape JackClient::shape() const {
     std::lock_guard lock(session_mutex_);
-    return session_ ? session_->shape() : JackSession::Shape{};
+    JackSession::Shape shape = session_ ? session_->shape() : JackSession::Shape{};
+    if (session_) shape.period = static_cast<int>(session_->period());
+    return shape;
 }
 
 bool JackClient::wanted() const {
@@ -154,7 +156,7 @@ void JackClient::open(const JackLibrary& library) {
         session->client = client;
         std::vector<std::string> names;
         for (int c = 0; c < channels; ++c) {
-            jack_port_t* port = library.port_register(client, fmt::format("{}_{}", name.substr(0, 100), c).c_str(), JACK_DEFAULT_AUDIO_TYPE,
+            jack_port_t* port = library.port_register(client, fmt::format("{}_{}", jack_name(library, name), c).c_str(), JACK_DEFAULT_AUDIO_TYPE,
                                                       kind_ == JackKind::capture ? JackPortIsInput : JackPortIsOutput, 0);
             if (!port) throw Error(fmt::format("JACK gives {} no {} ports: there are too many (jackd --port-max).", name, channels));
             session->ports.push_back(port);

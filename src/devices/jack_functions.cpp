@@ -81,7 +81,7 @@ Value physical(PortKind kind, const BuiltinArgs& args) {
 }
 
 const BuiltinParam& server_param() {
-    static const BuiltinParam param{"server", "string?", "null", "Name of the JACK server; `null` or \"\": the default one."};
+    static const BuiltinParam param{"server", "string?", "null", "Name of the JACK server; `null` or \"\": the default one. A process talks to one at a time."};
     return param;
 }
 

@@ -232,7 +232,7 @@ const script::RegisterOperator input_jack{{
         {"on_start", "(() -> unit)?", "null", "Called when the source starts."},
         {"on_stop", "(() -> unit)?", "null", "Called when the source stops."},
         {"self_sync", "bool", "true", "Is the stream paced by JACK? Else samples that come too late are silence, and those that are too many are lost."},
-        {"server", "string?", "null", "Name of the JACK server; `null` or \"\": the default one."},
+        {"server", "string?", "null", "Name of the JACK server; `null` or \"\": the default one. A process talks to one at a time."},
         {"start", "bool", "true", "Start at once? Else when asked to."},
     },
     .result = "source(audio=pcm('a))",

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "devices/devices.h"
 #include "sched/scheduler.h"
 
 namespace castile::devices {
@@ -54,12 +55,25 @@ std::vector<std::shared_ptr<JackClient>> JackKeeper::clients() const {
     return clients_;
 }
 
+bool JackKeeper::wait_closed(std::chrono::milliseconds longest) {
+    std::unique_lock lock(clients_mutex_);
+    return closed_.wait_for(lock, longest, [this] { return clients_.empty(); });
+}
+
+bool wait_for_devices(std::chrono::milliseconds longest) { return JackKeeper::get().wait_closed(longest); }
+
 std::shared_ptr<JackSession> JackKeeper::any_session(const JackServer& server) const {
     for (const auto& client : clients()) {
         if (&client->server() != &server) continue;
         std::lock_guard lock(client->session_mutex_);
         if (client->session_ && client->session_->running()) return client->session_;
     }
+    return nullptr;
+}
+
+const JackServer* JackKeeper::other_server(const JackServer& server) const {
+    for (const auto& client : clients())
+        if (&client->server() != &server && client->opened()) return &client->server();
     return nullptr;
 }
 
@@ -143,8 +157,8 @@ bool JackKeeper::connect_links() {
 }
 
 void JackKeeper::round() {
-    scheduled_ = false;
     std::lock_guard one(round_mutex_);
+    scheduled_ = false;   // news from here on may come too late for this round: at most one waits for its end
     bool missing = false;
     std::vector<std::shared_ptr<JackClient>> gone;   // released outside the locks
     {
@@ -159,6 +173,7 @@ void JackKeeper::round() {
             if (client->wanted()) continue;   // again, meanwhile
             std::erase(clients_, client);
             gone.push_back(client);
+            closed_.notify_all();
         }
         missing = open_wanted();
         for (const auto& client : clients())

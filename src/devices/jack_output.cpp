@@ -32,6 +32,13 @@ public:
         const JackSession* session = client_->session();
         return session && session->running() ? &client_->server() : nullptr;
     }
+    // Also what paces its inputs: two devices on one clock are to be seen.
+    void add_sync_uses(SyncUses& uses) noexcept override {
+        Output::add_sync_uses(uses);
+        if (!sync_source()) return;
+        for (const SourcePtr& input : inputs())
+            if (input->awake()) input->add_sync_uses(uses);
+    }
     bool may_self_sync() const noexcept override { return self_sync_ || Output::may_self_sync(); }
     OutputStatistics statistics() const noexcept override { return {.connected = client_->connected(), .bytes = {}, .dropped = {}, .listeners = {}}; }
 
@@ -119,7 +126,7 @@ const script::RegisterOperator output_jack{{
         {"on_stop", "(() -> unit)?", "null", "Called when the output stops."},
         {"register_telnet", "bool", "true", "Give it commands on the server?"},
         {"self_sync", "bool", "true", "Is the stream paced by JACK? Else samples that come too late are silence, and those that are too many are lost."},
-        {"server", "string?", "null", "Name of the JACK server; `null` or \"\": the default one."},
+        {"server", "string?", "null", "Name of the JACK server; `null` or \"\": the default one. A process talks to one at a time."},
         {"start", "bool", "true", "Start at once? Else when asked to."},
         {"", "source(audio=pcm('a), 'b)", nullptr, "The source."},
     },

@@ -1,6 +1,8 @@
 #include "devices/jack_server.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,18 +15,23 @@ namespace castile::devices {
 
 namespace {
 
-std::string described(const JackServer& server) { return server.server_name().empty() ? "JACK server" : fmt::format("JACK server \"{}\"", server.server_name()); }
+// As libjack finds it.
+std::string default_name() {
+    const char* const given = std::getenv("JACK_DEFAULT_SERVER");
+    return given && *given ? given : "default";
+}
 
 }  // namespace
 
-JackServer::JackServer(std::string name) : name_(std::move(name)), description_(fmt::format("jack({})", name_.empty() ? "default" : name_)) {}
+JackServer::JackServer(std::string name) : name_(std::move(name)), description_(fmt::format("jack({})", name_)) {}
 
 JackServer& JackServer::named(const std::optional<std::string>& name) {
     static auto* servers_mutex = new std::mutex;
     static auto* servers = new std::map<std::string, std::unique_ptr<JackServer>>;
+    const std::string whole = name && !name->empty() ? *name : default_name();
     std::lock_guard lock(*servers_mutex);
-    auto& server = (*servers)[name.value_or("")];
-    if (!server) server.reset(new JackServer(name.value_or("")));
+    auto& server = (*servers)[whole];
+    if (!server) server.reset(new JackServer(whole));
     return *server;
 }
 
@@ -68,19 +75,30 @@ void JackServer::connect(const std::string& output, const std::string& input) {
     ask([&](const JackLibrary& library, jack_client_t* client) { connect_jack_ports(library, client, output, input); });
 }
 
+// libjack gives one or two more than it takes; and the server may put a number behind the name.
+std::string jack_name(const JackLibrary& library, std::string name) {
+    constexpr int reserve = 6;
+    if (const auto longest = static_cast<std::size_t>(std::max(1, library.client_name_size() - reserve)); name.size() > longest) {
+        std::size_t end = longest;
+        while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;   // not within a character
+        name.resize(end);
+    }
+    std::ranges::replace(name, ':', '_');   // it ends a client's name in that of a port
+    return name;
+}
+
 jack_client_t* open_jack_client(const JackLibrary& library, const std::string& name, const JackServer& server) {
-    const auto longest = static_cast<std::size_t>(library.client_name_size() - 1);
-    const std::string short_name = name.substr(0, longest);
+    if (const JackServer* other = JackKeeper::get().other_server(server))
+        throw Error(fmt::format("Cannot connect to the JACK server \"{}\": libjack talks to one server at a time, and that is \"{}\".", server.server_name(), other->server_name()));
     jack_status_t status{};
-    jack_client_t* client = server.server_name().empty()
-        ? library.client_open(short_name.c_str(), JackNoStartServer, &status)
-        : library.client_open(short_name.c_str(), static_cast<jack_options_t>(JackNoStartServer | JackServerName), &status, server.server_name().c_str());
+    jack_client_t* client = library.client_open(jack_name(library, name).c_str(), static_cast<jack_options_t>(JackNoStartServer | JackServerName), &status,
+                                                server.server_name().c_str());
     if (client) return client;
     const char* why = status & JackVersionError ? "it speaks another version of JACK's protocol"
         : status & JackShmFailure              ? "its shared memory cannot be used"
         : status & JackInvalidOption           ? "its name is not one"
                                                : "it does not run, or is another user's";
-    throw Error(fmt::format("Cannot connect to the {}: {}.", described(server), why));
+    throw Error(fmt::format("Cannot connect to the JACK server \"{}\": {}.", server.server_name(), why));
 }
 
 void connect_jack_ports(const JackLibrary& library, jack_client_t* client, const std::string& output, const std::string& input) {

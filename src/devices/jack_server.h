@@ -17,7 +17,7 @@ public:
     static JackServer& named(const std::optional<std::string>& name);   ///< null or "": the default one
 
     const std::string& name() const noexcept override { return description_; }   ///< "jack(default)"
-    const std::string& server_name() const noexcept { return name_; }            ///< "": the default one
+    const std::string& server_name() const noexcept { return name_; }            ///< "default"
 
     /// Calls `f` with a client of this server: one that is open, or one for this call. Blocks. Throws Error.
     void ask(const std::function<void(const JackLibrary&, jack_client_t*)>& f);
@@ -31,6 +31,8 @@ private:
     const std::string name_, description_;
 };
 
+/// A name as a server takes it: short enough, without a colon.
+std::string jack_name(const JackLibrary& library, std::string name);
 /// Opens a client; no server is ever started. Throws Error. With the keeper's lock held (devices/jack_keeper.h).
 jack_client_t* open_jack_client(const JackLibrary& library, const std::string& name, const JackServer& server);
 /// Throws Error.

@@ -144,6 +144,14 @@ TEST(JackSession, AWaitEndsWhenTheServerStandsStill) {
     EXPECT_TRUE(server.session->running());
 }
 
+TEST(JackServer, NamesThatServersTake) {
+    JackLibrary library;
+    library.client_name_size = [] { return 16; };
+    EXPECT_EQ(jack_name(library, "a:b"), "a_b");
+    EXPECT_EQ(jack_name(library, "0123456789abc"), "0123456789");
+    EXPECT_EQ(jack_name(library, "012345678é"), "012345678");
+}
+
 TEST(JackLinks, PairsPorts) {
     using Pairs = std::vector<std::pair<std::string, std::string>>;
     EXPECT_EQ(pair_ports({"a", "b"}, {"c", "d"}), (Pairs{{"a", "c"}, {"b", "d"}}));
