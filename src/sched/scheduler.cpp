@@ -313,7 +313,8 @@ void Scheduler::run_simulated(Instant until) {
     if (!manual) throw Error("Simulated running needs a time that is moved by hand.");
     Impl::Lock lock(s.queues_mutex);
     while (!s.stopping) {
-        s.run_handlers(lock, Duration::max());
+        Instant at = s.time.now();
+        s.run_handlers(lock, Duration::max(), at);
         const Instant next = s.earliest();
         if (next > until) break;
         manual->advance_to(next);

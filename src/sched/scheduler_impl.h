@@ -75,8 +75,8 @@ struct Scheduler::Impl {
     void note_demotion(detail::IsoEntry& entry, detail::Worker* me, Instant now);
     void note_pause(detail::Worker& me, Instant now);       ///< Looks whether the whole process stood still.
     void tell_pause(Duration away, Instant now);
-    void run_entry(Lock& lock, detail::Worker* me, detail::IsoEntry& entry, Instant now);
-    bool run_handlers(Lock& lock, Duration budget);          ///< Ready ones; true when it ran any.
+    Instant run_entry(Lock& lock, detail::Worker* me, detail::IsoEntry& entry, Instant now);   ///< When it ended.
+    bool run_handlers(Lock& lock, Duration budget, Instant& now);   ///< Ready ones; true when it ran any. Moves `now` on.
     bool run_timer(Lock& lock, Instant now);
     bool poll_one() noexcept;
     void idle(Lock& lock, detail::Worker& me);

@@ -97,8 +97,8 @@ void Scheduler::Impl::work(Worker& me) noexcept {
             --called;
         }
         if (run_iso(lock, me, now)) continue;
-        const bool ran = run_handlers(lock, options.slice);
-        const Instant end = time.now();
+        Instant end = now;
+        const bool ran = run_handlers(lock, options.slice, end);
         me.handler_time += end - now;
         if (ran || stopping) continue;
         me.kernel->account(end - now, end);
@@ -168,13 +168,13 @@ bool Scheduler::Impl::run_iso(Lock& lock, Worker& me, Instant now) {
     if (backlog && me.typical_run >= short_run) wake_parked();
     else if (backlog && (watch < now + short_wait / 2 || watch > now + short_wait)) set_watch(now + short_wait);
     else if (!parked.empty() && (watch < now + watch_time / 2 || watch == Instant::max())) set_watch(now + watch_time);
-    run_entry(lock, &me, entry, now);
-    const Instant end = time.now();
+    const Instant end = run_entry(lock, &me, entry, now);
     me.busy_since = end;
     me.clock_time += end - now;
     me.typical_run += (end - now - me.typical_run) / 8;
-    run_handlers(lock, fair ? std::max<Duration>(end - now, 1ms) : handler_budget);
-    me.handler_time += time.now() - end;
+    Instant handled = end;
+    run_handlers(lock, fair ? std::max<Duration>(end - now, 1ms) : handler_budget, handled);
+    me.handler_time += handled - end;
     return true;
 }
 
@@ -220,7 +220,7 @@ void Scheduler::Impl::note_demotion(IsoEntry& entry, Worker* me, Instant now) {
              fmt::format("{} uses {:.0f} % of a worker, more than is its part: it queues with normal work.", entry.task->name(), 100 * share));
 }
 
-void Scheduler::Impl::run_entry(Lock& lock, Worker* me, IsoEntry& entry, Instant now) {
+Instant Scheduler::Impl::run_entry(Lock& lock, Worker* me, IsoEntry& entry, Instant now) {
     entry.running = true;
     entry.last_worker = me;
     const bool was_normal = entry.normal;
@@ -240,7 +240,7 @@ void Scheduler::Impl::run_entry(Lock& lock, Worker* me, IsoEntry& entry, Instant
         lock.unlock();
         task.reset();
         lock.lock();
-        return;
+        return end;
     }
     // What is still late goes behind those that are due: its slice is used.
     entry.deadline = std::max(std::min(next, entry.rerun), end);
@@ -251,12 +251,12 @@ void Scheduler::Impl::run_entry(Lock& lock, Worker* me, IsoEntry& entry, Instant
     queue_of(entry).push(&entry);
     publish_due();
     deadline_moved(entry.deadline);
+    return end;
 }
 
-bool Scheduler::Impl::run_handlers(Lock& lock, Duration budget) {
+bool Scheduler::Impl::run_handlers(Lock& lock, Duration budget, Instant& now) {
     const bool simulated = time.simulated();
-    const Instant start = time.now();
-    Instant now = start;
+    const Instant start = now;
     for (bool any = false;; any = true) {
         if (stopping) return any;
         bool ran = run_timer(lock, now);

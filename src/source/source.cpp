@@ -169,7 +169,7 @@ void Source::make() noexcept {
 }
 
 void Source::generate_into(Frame& fresh, Ticks wanted) noexcept {
-    if (watchers_->timing.empty()) {
+    if (!timed_) {
         generate(fresh, wanted);
     } else {
         const TimeSource& time = scheduler().time();
@@ -222,7 +222,7 @@ void Source::run_watchers(const Frame& fresh) noexcept {
         call_all<const MetadataPtr&>(log_, watchers_->track, has_metadata ? metadata[m].metadata : empty_metadata());
     }
     for (; m < metadata.size(); ++m) give_metadata(metadata[m]);
-    if (!watchers_->frame.empty()) call_all<>(log_, watchers_->frame);
+    if (framed_) call_all<>(log_, watchers_->frame);
 }
 
 // --- Life ----------------------------------------------------------------------------------------------------------
@@ -353,8 +353,14 @@ void Source::clear_last_metadata() noexcept {
 
 void Source::on_metadata(MetadataHandler f) { watchers_->metadata.push_back(std::move(f)); }
 void Source::on_track(MetadataHandler f) { watchers_->track.push_back(std::move(f)); }
-void Source::on_frame(std::function<void()> f) { watchers_->frame.push_back(std::move(f)); }
-void Source::on_timing(TimingHandler f) { watchers_->timing.push_back(std::move(f)); }
+void Source::on_frame(std::function<void()> f) {
+    watchers_->frame.push_back(std::move(f));
+    framed_ = true;
+}
+void Source::on_timing(TimingHandler f) {
+    watchers_->timing.push_back(std::move(f));
+    timed_ = true;
+}
 void Source::on_wake_up_do(std::function<void()> f) { watchers_->wake_up.push_back(std::move(f)); }
 void Source::on_sleep_do(std::function<void()> f) { watchers_->sleep.push_back(std::move(f)); }
 

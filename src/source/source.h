@@ -133,6 +133,7 @@ private:
     std::vector<Source*> activators_;
     std::int64_t tick_ = -1;
     bool made_ = false;
+    bool timed_ = false, framed_ = false;   ///< there are watchers of that kind: most sources have none
     Ticks consumed_;                 ///< of frame_
     std::atomic<std::int64_t> elapsed_{-1};  ///< ticks since the last track mark; negative: there was none
     Frame frame_, kept_, more_;      ///< this tick's; what last tick left; made behind what was left
