@@ -10,8 +10,8 @@
 //      preempts it. A timer ends slices, since ticks are too far apart.
 //   The limit. Each CPU keeps the class's share of its time as a decaying average (iso_period, 5 s), demoted time included. Above
 //   iso_cpu (70 %) the CPU's isochronous tasks run as normal ones (weight of nice 0), until it is under 90 % of that.
-//   Below the limit nobody starves either: a bound kernel thread waits 8 ms at most, normal work about a second (less when many
-//   wait); then one slice of it goes first. So the kernel's watchdog (30 s) has nothing to end, whatever the tunables say.
+//   Below the limit nobody starves either: a bound kernel thread waits 8 ms at most, normal work two seconds (less when many
+//   wait); then they go first, for 1 and 4 ms. So the kernel's watchdog (30 s) has nothing to end, whatever the tunables say.
 //   Balance: a waking task takes an idle CPU, or, if isochronous, one that runs something lower; an idle CPU takes what waits
 //   elsewhere; a busy one looks around every 16 ms, so that three tasks on two CPUs take turns.
 //
@@ -32,7 +32,8 @@ const u64 shortest_timer = ISO_MS / 10;
 const u64 most_gap = ISO_MS / 10;       // of a switch; what is longer is idle time or a real-time task's
 const u64 kthread_wait = 8 * ISO_MS;
 const u64 kthread_slice = ISO_MS;
-const u64 normal_wait = 1000 * ISO_MS;
+const u64 normal_wait = 2000 * ISO_MS;  // shared by those that wait
+const u64 normal_window = 4 * ISO_MS;
 const u64 balance_every = 16 * ISO_MS;
 const u64 away_long = ISO_MS / 5;       // longer than a switch: a higher class has the CPU
 
@@ -206,6 +207,8 @@ static __always_inline void enqueue_iso(struct task_struct* p, s32 cpu, struct i
         insert(p, LOCAL, slice, flags | PREEMPT);
         return;
     }
+    // Who woke is not held back by what normal work is owed: that will be paid later.
+    if (!put_back) c->window_end = 0;
     insert_by_key(p, queue_of(cpu, QUEUE_ISO), slice, iso_order(level, now), flags);
 }
 
@@ -301,13 +304,13 @@ static __always_inline void begin(struct task_struct* p, s32 cpu, struct iso_cpu
         c->kthread_served = now;
     } else {
         c->kind = ISO_NORMAL;
-        c->normal_served = now;
+        if (!c->window_end) c->normal_served = now;
         t->v = iso_place(t->v, c->queue_v, lag, weight_of(p));
         if (iso_before(c->queue_v, t->v)) c->queue_v = t->v;
         c->run_v = t->v;
         c->run_weight = weight_of(p);
         c->run_key = key_of(p, t);
-        if (c->guarded || waits(cpu, QUEUE_NORMAL)) arm(cpu, c, now, shared.tunables.normal_slice);
+        if (c->window_end || waits(cpu, QUEUE_NORMAL)) arm(cpu, c, now, shared.tunables.normal_slice);
     }
 }
 
@@ -398,6 +401,14 @@ static bool pull_iso(s32 cpu, struct iso_cpu* c) {
     return false;
 }
 
+static __always_inline bool kthread_starves(s32 cpu, const struct iso_cpu* c, u64 now) {
+    return waits(cpu, QUEUE_KTHREAD) && now - c->kthread_served > kthread_wait;
+}
+
+static __always_inline bool normal_starves(const struct iso_cpu* c, u64 now, s32 waiting) {
+    return waiting > 0 && now - c->normal_served > normal_wait / (1 + waiting / 8);
+}
+
 SEC("struct_ops/iso_dispatch")
 void BPF_PROG(iso_dispatch, s32 cpu, struct task_struct* prev) {
     struct iso_cpu* c = cpu_state(cpu);
@@ -416,9 +427,26 @@ void BPF_PROG(iso_dispatch, s32 cpu, struct task_struct* prev) {
     if (c->demoted != c->moved) move_queue(cpu, c, now);
     normals = scx_bpf_dsq_nr_queued(queue_of(cpu, QUEUE_NORMAL));
 
+    if (c->window_end && now >= c->window_end) {
+        c->window_end = 0;
+        c->normal_served = now;
+    }
+    if (prev_level && normals > 0 && !c->window_end && normal_starves(c, now, normals)) {
+        c->window_end = now + normal_window;
+        c->guards++;
+    }
+    if (c->window_end && (prev_level || waits(cpu, QUEUE_ISO))) {
+        // Normal work is owed a while. A task of the class that goes on is put back meanwhile.
+        if (normals > 0 && (!t || prev_level) && take(queue_of(cpu, QUEUE_NORMAL))) goto guard;
+        if (prev && t && !prev_level) goto normal;
+        c->window_end = 0;
+        c->normal_served = now;
+    }
     if (prev_level || waits(cpu, QUEUE_ISO)) {
-        if (waits(cpu, QUEUE_KTHREAD) && now - c->kthread_served > kthread_wait && take(queue_of(cpu, QUEUE_KTHREAD))) goto guard;
-        if (normals > 0 && now - c->normal_served > normal_wait / (1 + normals / 8) && take(queue_of(cpu, QUEUE_NORMAL))) goto guard;
+        if (prev_level && kthread_starves(cpu, c, now) && take(queue_of(cpu, QUEUE_KTHREAD))) {
+            c->guards++;
+            goto guard;
+        }
         if (!prev_level || (first_key(queue_of(cpu, QUEUE_ISO), &head) && iso_before(head, iso_order(prev_level, now)))) {
             if (take(queue_of(cpu, QUEUE_ISO))) return;
         }
@@ -432,6 +460,7 @@ void BPF_PROG(iso_dispatch, s32 cpu, struct task_struct* prev) {
         if (pull_iso(cpu, c)) return;
         if (t && pull_normal(cpu, c, now, normals)) normals++;
     }
+normal:
     if (prev && t) {
         if (normals > 0 && first_key(queue_of(cpu, QUEUE_NORMAL), &head) && iso_before(head, key_of(prev, t)) && take(queue_of(cpu, QUEUE_NORMAL))) return;
         goto go_on;
@@ -443,7 +472,6 @@ void BPF_PROG(iso_dispatch, s32 cpu, struct task_struct* prev) {
 
 guard:
     c->guarded = 1;
-    c->guards++;
     return;
 
 go_on:
@@ -503,9 +531,7 @@ void BPF_PROG(iso_tick, struct task_struct* p) {
     }
     if (c->kind == ISO_CLASS) {
         normals = scx_bpf_dsq_nr_queued(queue_of(cpu, QUEUE_NORMAL));
-        if ((waits(cpu, QUEUE_KTHREAD) && now - c->kthread_served > kthread_wait) ||
-            (normals > 0 && now - c->normal_served > normal_wait / (1 + normals / 8)))
-            set_slice(p, 0);
+        if (kthread_starves(cpu, c, now) || normal_starves(c, now, normals)) set_slice(p, 0);
     } else if (c->kind == ISO_NORMAL) {
         if (waits(cpu, QUEUE_KTHREAD) || (first_key(queue_of(cpu, QUEUE_NORMAL), &head) && iso_before(head, running_key(c, now)))) set_slice(p, 0);
     }

@@ -35,6 +35,7 @@ struct iso_cpu {
     iso_u64 slice_end;     /* when the timer may take the CPU from a normal task */
     iso_u64 queue_v;       /* virtual time of the CPU's normal queue */
     iso_u64 normal_served, kthread_served; /* when one ran or none waited */
+    iso_u64 window_end;    /* until then normal work goes before the class */
     iso_u64 balanced;
     iso_u32 kind, level;   /* level 0 for a demoted task */
     iso_u32 run_weight;

@@ -60,7 +60,7 @@ def latency(r):
         ("isochronous: far from SCHED_NORMAL", r.wake("eevdf-busy", "max") > 10 * iso, f"{r.wake('eevdf-busy', 'max'):.0f} us"),
         ("the load is a load: SCHED_NORMAL misses deadlines", r.wake("eevdf-busy", "missed") > 50, f"{r.wake('eevdf-busy', 'missed'):.0f}"),
         ("SCHED_FIFO stays above the scheduler", r.wake("fifo-under-scx", "max") <= 2 * fifo, f"{r.wake('fifo-under-scx', 'max'):.0f} us"),
-        ("mutant without kicks: misses most deadlines", r.wake("mutant-no-kick", "missed") > 0.5 * r.wake("mutant-no-kick", "of"), f"{r.wake('mutant-no-kick', 'missed'):.0f} of 500"),
+        ("mutant without kicks: is caught, its latest is over 5 x SCHED_FIFO's", r.wake("mutant-no-kick", "max") > 5 * fifo, f"{r.wake('mutant-no-kick', 'max'):.0f} us"),
     ]
     for load in ("busy", "light"):
         for key in ("avg", "p99", "max"):
@@ -74,10 +74,12 @@ def latency(r):
 def limit(r):
     shares = [(float(at), float(share), int(demoted), int(demotions), float(busy)) for at, share, demoted, demotions, busy in r.starting("share") if len(r.starting("share")[0]) == 5]
     # From nothing it runs alone until tau ln(1 / 0.3).
-    first, wanted = r.number("hog", "limit-iso", "gap"), 5 * math.log(1 / 0.3)
-    settled = [share for at, share, demoted, demotions, busy in shares if demotions >= 1]
+    # The hog tells when it had lost 0.1 s: two windows of 4 ms for normal work in 6 s, and two of three slices from then on.
+    first, wanted = r.number("hog", "limit-iso", "kept"), 5 * math.log(1 / 0.3)
+    begun = r.number("hog", "limit-iso", "start")
+    settled = [share for at, share, demoted, demotions, busy in shares if demotions >= 1 and begun + 6.5 < at < begun + 15.8]
     out = [
-        ("one hog of the class: demoted after tau ln(1/0.3) = 6.02 s", abs(first - wanted) < 0.1, f"{first:.2f} s"),
+        ("one hog of the class: demoted after tau ln(1/0.3) = 6.02 s", wanted <= first <= wanted + 0.25, f"{first:.2f} s"),
         ("... and from then on between 63 and 70 %", bool(settled) and between(0.62, min(settled), 0.71) and between(0.62, max(settled), 0.71), f"{min(settled, default=math.nan):.3f} to {max(settled, default=math.nan):.3f}"),
     ]
     words = (r.starting("limit") or [["nan"] * 4])[0]
@@ -89,7 +91,7 @@ def limit(r):
                 f"{r.hog('yield-iso'):.1f} %; normal {r.hog('yield-normal1'):.1f} and {r.hog('yield-normal2'):.1f} %"))
     kicks = float((r.starting("yield") or [["nan", "nan"]])[0][1])
     out.append(("... without kicking itself", kicks < 200, f"{kicks:.0f} kicks in 12 s"))
-    out.append(("time in the class is no debt, a level no weight", r.hog("debt-iso") > 25 and r.hog("debt-normal") > 25, f"{r.hog('debt-iso'):.1f} %, {r.hog('debt-normal'):.1f} %"))
+    out.append(("demoted for good (iso_cpu 0), at a low level: as any normal task", between(45, r.hog("zero-iso"), 55) and between(45, r.hog("zero-normal"), 55), f"{r.hog('zero-iso'):.1f} %, {r.hog('zero-normal'):.1f} %"))
     ratio = r.hog("weight-0") / r.hog("weight-5")
     out.append(("normal tasks share by weight: nice 0 to 5 is 3.1", between(2.6, ratio, 3.6), f"{ratio:.2f}"))
     equal = [r.hog(f"equal-{i}") for i in (1, 2, 3)]
@@ -99,12 +101,12 @@ def limit(r):
     out.append(("... by their slices, not by kicks", r.number("turns", "", "kicks") < 100, f"{r.number('turns', '', 'kicks'):.0f} kicks"))
     for level in ("high", "middle"):
         out.append((f"a {level} level is not held back by a lower hog", r.wake(f"level-{level}", "missed") == 0, f"latest {r.wake(f'level-{level}', 'max'):.0f} us"))
-    out.append(("... and the high one is the sooner", r.wake("level-high", "max") < r.wake("level-middle", "max"), ""))
-    out.append(("no limit: normal work still goes on, and the watchdog does not end it", r.hog("nolimit-normal") > 0.02 and any("state=enabled" in words for words in r.starting("nolimit")),
+    out.append(("... and the high one is the sooner", r.wake("level-high", "avg") < r.wake("level-middle", "avg") / 3, f"{r.wake('level-high', 'avg'):.0f} us, {r.wake('level-middle', 'avg'):.0f} us on average"))
+    out.append(("no limit: normal work still goes on, and the watchdog does not end it", r.hog("nolimit-normal") > 0.05 and any("state=enabled" in words for words in r.starting("nolimit")),
                 f"{r.hog('nolimit-normal'):.2f} % for the normal task"))
     out.append(("mutant without a limit: the normal task gets next to nothing", r.hog("mutant-normal") < 3, f"{r.hog('mutant-normal'):.2f} %"))
     charged = float((r.starting("charged") or [["nan"]])[0][0])
-    out.append(("a real-time hog's time is not charged to the class", charged < 0.2, f"share {charged:.3f} after 3 s"))
+    out.append(("a real-time hog's time is not charged to the class", charged < 0.1, f"share {charged:.3f} after 3 s"))
     return out
 
 
@@ -122,7 +124,7 @@ def smp(r):
     out.append(("forks: all came and went", r.number("bomb", "bomb", "forked") == 600, f"{r.number('bomb', 'bomb', 'forked'):.0f} of 600"))
     out.append(("500 tasks of the class at once: all came to their end", r.number("crowd", "crowd", "done") == 500, f"{r.number('crowd', 'crowd', 'done'):.0f} of 500"))
     out.append(("killed while queued", r.number("kill", "killed", "killed") >= 40, f"{r.number('kill', 'killed', 'killed'):.0f}"))
-    out.append(("policies, nice values and CPUs changed in a loop", r.number("flip", "flipped", "changes") > 200 and r.number("flip", "flipped", "refused") == 0, f"{r.number('flip', 'flipped', 'changes'):.0f} changes"))
+    out.append(("policies, nice values and CPUs changed in a loop", r.number("flip", "flipped", "changes") > 50 and r.number("flip", "flipped", "refused") == 0, f"{r.number('flip', 'flipped', 'changes'):.0f} changes"))
 
     def states(word, wanted):
         return [words for words in r.starting(word) if f"state={wanted}" in words]

@@ -65,7 +65,7 @@ kernel_log() {
     dmesg | grep -E 'watchdog failed|runnable task stall|BUG:|WARNING:|lockup|rcu.*stall|Oops|hung task|blocked for more' | head -5 | while read -r line; do say kernel "$line"; done
 }
 
-for word in $(cat /proc/cmdline); do case $word in battery=*) BATTERY=${word#battery=} ;; esac; done
+for word in $(cat /proc/cmdline); do case $word in battery=*) BATTERY=${word#battery=} ;; long=1) LONG=1 ;; esac; done
 say boot $(uname -r) cpus=$CPUS uptime=$(cut -d' ' -f1 /proc/uptime)
 . /batteries/$BATTERY.sh
 kernel_log

@@ -21,11 +21,13 @@ isotest -u 1000 -c iso hog -d 2 -y -s 12 -t yield-iso & C=$!
 all $A $B $C
 say yield $(castile-iso metrics | awk '/^castile_iso_(demotions|kicks)_total\{/{print $2}')
 
-# A demoted task owes nothing for its time in the class, and a nice level is no weight.
-isotest -u 1000 -c iso:9 hog -d 2 -s 8 -t debt-warm & A=$!
-all $A
-isotest -u 1000 -c iso:9 hog -d 2 -s 2 -t debt-iso & A=$!
-isotest -u 1000 hog -d 2 -s 2 -t debt-normal & B=$!
+noisod
+
+# Demoted for good: a level is no weight then.
+isod || return
+castile-iso set iso_cpu=0 >/dev/null
+isotest -u 1000 -c iso:9 hog -d 2 -s 3 -t zero-iso & A=$!
+isotest -u 1000 hog -d 2 -s 3 -t zero-normal & B=$!
 all $A $B
 noisod
 
@@ -49,19 +51,20 @@ noisod
 isod --set iso_cpu=100 || return
 isotest -u 1000 -c iso:15 hog -d 2 -s 3 -t level-low & A=$!
 isotest -u 1000 -c iso:5 wake -d 2 -n 1000 -b 300 -t level-middle & B=$!
-isotest -u 1000 -c iso:0 wake -d 2 -n 1000 -b 300 -t level-high & C=$!
+isotest -u 1000 -c iso:0 wake -d 2 -n 1200 -b 300 -t level-high & C=$!
 all $A $B $C
-# Without a limit a hog for longer than the watchdog's 30 s: normal work and the kernel's threads go on.
-isotest -u 1000 -c iso hog -d 2 -s 33 -t nolimit-iso & A=$!
-isotest -u 1000 hog -d 2 -s 33 -t nolimit-normal & B=$!
+# Without a limit (in a long run for longer than the watchdog's time): normal work and the kernel's threads go on.
+S=${LONG:+60}
+isotest -u 1000 -c iso hog -d 2 -s ${S:-8} -t nolimit-iso & A=$!
+isotest -u 1000 hog -d 2 -s ${S:-8} -t nolimit-normal & B=$!
 all $A $B
 say nolimit state=$(state)
 noisod
 
 # The limit taken out must show.
 isod --mutate no-cap || return
-isotest -u 1000 -c iso hog -d 2 -s 10 -t mutant-iso & A=$!
-isotest -u 1000 hog -d 2 -s 10 -t mutant-normal & B=$!
+isotest -u 1000 -c iso hog -d 2 -s 8 -t mutant-iso & A=$!
+isotest -u 1000 hog -d 2 -s 8 -t mutant-normal & B=$!
 all $A $B
 noisod
 

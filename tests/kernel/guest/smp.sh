@@ -16,9 +16,10 @@ cap
 
 isod || return
 # The crash of the year 2005, on all CPUs.
+S=${LONG:+60}
 pids=
-for i in 1 2; do isotest -u 1000 hog -d 2 -s ${YIELD:-60} -t yields-normal$i & pids="$pids $!"; done
-for i in 1 2 3 4; do isotest -u 1000 -c iso hog -d 2 -y -s ${YIELD:-60} -t yields-iso$i & pids="$pids $!"; done
+for i in 1 2; do isotest -u 1000 hog -d 2 -s ${S:-20} -t yields-normal$i & pids="$pids $!"; done
+for i in 1 2 3 4; do isotest -u 1000 -c iso hog -d 2 -y -s ${S:-20} -t yields-iso$i & pids="$pids $!"; done
 all $pids
 say yields state=$(state)
 # Three equal hogs on two CPUs; two nice values.
