@@ -92,6 +92,20 @@ Value ask_protocol(const Function& function, const BuiltinArgs& args) {
     throw lang::RuntimeError("not_found", message);
 }
 
+const lang::RegisterBuiltin file_protocol{lang::Builtin{
+    .name = "file_protocol",
+    .category = "Liquidsoap",
+    .doc = "The path that a `file:` URI means; null for another URI.",
+    .params = {{"rlog", "'a", nullptr, "Has no effect."}, {"maxtime", "'b", nullptr, "Has no effect."}, {"", "string", nullptr, "The URI."}},
+    .result = "string?",
+    .call = [](const BuiltinArgs& args) {
+        std::string_view uri = args[2].as_string();
+        if (!uri.starts_with("file:")) return Value::null();
+        uri.remove_prefix(uri.starts_with("file://") ? 7 : 5);
+        return Value::string(percent_decoded(uri));
+    },
+}};
+
 const bool functions_registered = [] {
     for (const Function& f : functions)
         lang::RegisterBuiltin(lang::Builtin{

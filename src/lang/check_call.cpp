@@ -1,5 +1,6 @@
 // Functions, calls, methods and %argsof.
 #include <algorithm>
+#include <string>
 
 #include "lang/builtin_table.h"
 #include "lang/checker.h"
@@ -9,6 +10,8 @@
 namespace castile::lang {
 
 Type* Checker::infer_function(Term& term, term::Function& function, TypeNode* self) {
+    constexpr std::size_t most_params = 5000;   // they are compared with each other
+    if (function.params.size() > most_params) fail(6, term.span, "A function has at most " + std::to_string(most_params) + " parameters.");
     std::vector<Type*> known;
     if (!function.argsof.empty()) expand_argsof(term.span, function, known);
     known.resize(function.params.size(), nullptr);

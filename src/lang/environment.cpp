@@ -25,7 +25,9 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
     std::vector<std::size_t> row, previous, before;
     for (const std::string& candidate : candidates) {
         const std::size_t n = word.size(), m = candidate.size();
-        if (candidate == word || (n > m ? n - m : m - n) >= best_distance) continue;
+        // Of two as near, the one that begins alike: who types the first letter wrongly sees it.
+        const bool begins_better = !best.empty() && best[0] != word[0] && candidate.starts_with(word[0]);
+        if (candidate == word || (n > m ? n - m : m - n) >= best_distance + (begins_better ? 1 : 0)) continue;
         row.assign(m + 1, 0);
         previous.assign(m + 1, 0);
         for (std::size_t j = 0; j <= m; ++j) previous[j] = j;
@@ -39,7 +41,7 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
             before = previous;
             std::swap(row, previous);
         }
-        if (previous[m] < best_distance) {
+        if (previous[m] < best_distance + (begins_better ? 1 : 0)) {
             best_distance = previous[m];
             best = candidate;
         }

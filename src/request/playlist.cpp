@@ -231,15 +231,16 @@ Playlist parse_cue_sheet(std::string_view text, const std::string& base) {
         const auto add = [&](const char* label, const std::string& value) {
             if (!value.empty()) entry.metadata.emplace_back(label, value);
         };
-        add("title", track.title);
-        add("artist", track.performer.empty() ? sheet.performer : track.performer);
-        add("albumartist", sheet.performer);
+        const std::size_t digits = track.number.find_first_not_of('0');   // "02" is track 2
         add("album", sheet.title);
-        add("tracknumber", track.number);
+        add("title", track.title);
+        add("albumartist", sheet.performer);
+        add("artist", track.performer.empty() ? sheet.performer : track.performer);
+        add("tracknumber", digits == std::string::npos ? track.number : track.number.substr(digits));
         add("isrc", track.isrc);
         add("catalog", sheet.catalog);
-        add("genre", sheet.genre);
         add("year", sheet.year);
+        add("genre", sheet.genre);
         if (*track.start > 0) entry.metadata.emplace_back(cue_in_label.get(), seconds_text(*track.start));
         if (i + 1 < sheet.tracks.size() && sheet.tracks[i + 1].file == track.file) {
             const CueTrack& next = sheet.tracks[i + 1];

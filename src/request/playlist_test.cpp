@@ -42,8 +42,10 @@ TEST(Playlist, CueSheet) {
     ASSERT_EQ(list->size(), 2u);
     EXPECT_EQ((*list)[0].uri, "/side one.wav");
     EXPECT_EQ((*list)[0].metadata.back(), (Metadata::Entry{"liq_cue_out", "180"}));
-    EXPECT_EQ((*list)[1].metadata.front(), (Metadata::Entry{"title", "Second"}));
-    EXPECT_EQ((*list)[1].metadata[1], (Metadata::Entry{"artist", "Guest"}));
+    EXPECT_EQ((*list)[1].metadata.front(), (Metadata::Entry{"album", "Record"}));
+    EXPECT_EQ((*list)[1].metadata[1], (Metadata::Entry{"title", "Second"}));
+    EXPECT_EQ((*list)[1].metadata[3], (Metadata::Entry{"artist", "Guest"}));
+    EXPECT_EQ((*list)[1].metadata[4], (Metadata::Entry{"tracknumber", "2"}));
     EXPECT_EQ((*list)[1].metadata.back(), (Metadata::Entry{"liq_cue_in", "182.493"}));
 }
 

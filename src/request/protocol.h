@@ -42,6 +42,8 @@ std::vector<Protocol> all_protocols();
 
 /// "name" and "rest" of "name:rest"; nullopt when the text before the first colon cannot be a protocol's name.
 std::optional<std::pair<std::string, std::string>> split_uri(std::string_view uri);
+/// A text with %20 and the like replaced.
+std::string percent_decoded(std::string_view text);
 /// A path as the system takes it: `file:` removed, `~` replaced by the home folder.
 std::string local_path(std::string_view uri);
 /// Can it be fetched once for all: an existing file, or a protocol that says so?

@@ -133,6 +133,8 @@ def large_types(folder):
     attempt(folder, "the identity of itself", "i = fun (x) -> x\n" + "y = i(" + "i)(i" * 300 + ")\ny + 1\n", code=None)
     attempt(folder, "a type that holds itself", "def rec f(x) = f([x]) end\nf(1)\n", code=None)
     attempt(folder, "applied to itself", "def f(x) = x(x) end\n")
+    many = ", ".join(f"~a{i}=1" for i in range(DEEP))
+    attempt(folder, "a function of 100,000 named parameters", f"def f({many}) = 1 end\nf(zz=1)\n")
     wide = "x = {" + ", ".join(f"a{i}={i}" for i in range(20_000)) + "}\nx + 1\n"
     attempt(folder, "a record of 20,000 fields", wide)
     attempt(folder, "a tuple of 20,000 elements", "x = (" + ", ".join(["1"] * 20_000) + ")\nx + true\n")
@@ -165,6 +167,10 @@ def deep_recursion(folder):
             "def rec f(l, i) = if i == 0 then l else f([i, ...l], i - 1) end end\nl = f([], 1000000)\n"
             "def rec sum(s, l) = if l == [] then s else let [x, ...rest] = l sum(s + x, rest) end end\n"
             "print(sum(0, l))\nerror.raise(error.register(\"end\"), \"of it\")\n")
+    doubled = "x0 = {a=1}\n" + "".join(f"x{i + 1} = {{l=x{i}, r=x{i}}}\n" for i in range(60))
+    attempt(folder, "a doubled record as text", doubled + "print(x60)\n")
+    attempt(folder, "a doubled record as JSON", doubled + "print(json.stringify(x60))\n")
+    attempt(folder, "a doubled pair compared", "x0 = (1, 1)\n" + "".join(f"x{i + 1} = (x{i}, x{i})\n" for i in range(60)) + "print(x60 == x60)\nlist.hd([])\n")
     # Getters of getters: a value as deep as one likes, which its destruction must not fall over.
     attempt(folder, "a long chain of closures",
             "def wrap(f) = fun () -> 1 + f() end\nr = ref(fun () -> 1)\nfor _ = 1 to 1000000 do r := wrap(r()) end\nf = r()\nprint(f())\n")
