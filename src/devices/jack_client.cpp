@@ -63,8 +63,9 @@ void JackClient::want(std::string name, int channels) {
         std::lock_guard lock(session_mutex_);
         name_ = std::move(name);
         channels_ = std::max(1, channels);
-        wanted_ = true;
-        was_tried_ = false;
+        wanted_ = !scheduler().time().simulated();   // JACK does not wait for made-up time
+        was_tried_ = !wanted_;
+        if (!wanted_) return;
     }
     JackKeeper::get().add(shared_from_this());
 }

@@ -202,7 +202,8 @@ std::string KernelThread::Impl::ask(KernelService wanted) {
             const std::string scheduler = sched_ext_scheduler();
             if (scheduler.empty()) return "no scheduler is loaded";
             a.policy = sched_ext_policy;
-            a.nice = before.nice;
+            // The level. One below the highest: a sound server goes first. Not lower, since it is what is left if the class goes away.
+            a.nice = std::max(before.nice, 1);
             if (!set_attributes(id, a)) return system_error();
             description = fmt::format("SCHED_EXT ({})", scheduler);
             return {};
