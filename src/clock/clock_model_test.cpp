@@ -401,7 +401,7 @@ TEST_F(Model, TheLeadGrowsOnABusyWorkerWhenAllOutputsAllow) {
 
 TEST(Blocking, ADeviceThatBlocksHasAThreadOfItsOwn) {
     set_stream_parameters({});
-    Scheduler scheduler({.workers = 1});
+    Scheduler scheduler({.workers = 1, .iso_period = 100ms});
     set_scheduler(&scheduler);
     scheduler.start();
     Card card("card", 1, true);
@@ -414,9 +414,13 @@ TEST(Blocking, ADeviceThatBlocksHasAThreadOfItsOwn) {
         for (int i = 0; i < 5000 && !condition(); ++i) std::this_thread::sleep_for(2ms);
         return condition();
     };
-    EXPECT_TRUE(wait([&] { return player->ticks > 20 && usual->ticks > 3; }));
+    EXPECT_TRUE(wait([&] { return player->ticks > 300 && usual->ticks > 3; }));
     EXPECT_NE(player->thread.load(), usual->thread.load());
     EXPECT_TRUE(clock->self_sync());
+    EXPECT_LT(clock_statistics(*clock).share, 0.5);   // to wait for the card is no work
+    EXPECT_LT(clock_statistics(*clock).busy, 0.5 * 0.001 * player->ticks);
+    EXPECT_FALSE(clock_statistics(*clock).kernel.empty());
+    EXPECT_TRUE(clock_statistics(*other).kernel.empty());
     player->card = nullptr;
     EXPECT_TRUE(wait([&] { return player->thread.load() == usual->thread.load(); }));
     EXPECT_FALSE(clock->self_sync());

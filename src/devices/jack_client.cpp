@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"

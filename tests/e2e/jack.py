@@ -175,6 +175,7 @@ def there_and_back(t):
                 t.check(f"{what}: figures", total(figures, "castile_jack_connected") == 2 and total(figures, "castile_jack_connections_total") == 2
                         and total(figures, "castile_jack_sample_rate_hertz") == 2 * rate and total(figures, "castile_jack_period_samples") == 2 * period)
                 t.check(f"{what}: clocks follow a device", total(figures, "castile_clock_self_sync") == 2)
+                t.check(f"{what}: what the kernel gives to clocks", sum('kernel="' in key and 'kernel=""' not in key for key in figures if key.startswith("castile_clock_info{")) == 2)
                 t.check(f"{what}: output connected", any("castile_output_connected" in key and 'output="out"' in key and value == 1 for key, value in figures.items()))
                 t.check(f"{what}: ends", radio.stop() == 0, radio.text[-2000:])
             # Each hole breaks the tone twice; each late or lost sample, and each late period, may be a hole of its own.
@@ -356,6 +357,7 @@ def server_stands_still(t):
                 t.check("the file beside goes on", wait_until(lambda: beside.stat().st_size > before + 4 * RATE, 10))
             finally:
                 os.kill(jackd.pid, signal.SIGCONT)
+            t.check("the late periods are counted", wait_until(lambda: total(page(port), "castile_jack_xruns_total") > 0, 15))
             t.check("JACK's again", radio.wait_log(r"elf-sync mode \(jack", 15, times=4), radio.text)
             t.check("ends", radio.stop() == 0, radio.text[-2000:])
 
