@@ -110,7 +110,8 @@ struct Scheduler::Impl {
     std::vector<detail::Worker*> parked;       ///< the last is the watch
     Instant watch = Instant::max();            ///< when its timer goes off
     detail::Worker* keeper = nullptr;
-    Instant keeper_until{};
+    Instant keeper_until{};                    ///< when it looks at the queues again
+    Instant keeper_wakes{};                    ///< when it does so if no post reaches it
     unsigned called = 0;                       ///< workers on their way
     std::size_t working = 0;                   ///< workers that have begun
     Instant overload_logged{};

@@ -258,6 +258,44 @@ TEST(Workers, AHandlerThatHangsDoesNotHoldTheOthers) {
     s.remove(*task);
 }
 
+TEST(Workers, AHandlerThatHangsWithNothingDueDoesNotHoldTheOthers) {
+    Scheduler scheduler({.workers = 2});
+    scheduler.start();
+    std::this_thread::sleep_for(20ms);  // one waits for sockets, the other for it: nothing is due
+    Gate hanging, served;
+    std::atomic<bool> release = false;
+    scheduler.post([&] {
+        hanging.open();
+        while (!release) std::this_thread::sleep_for(1ms);
+    });
+    ASSERT_TRUE(hanging.wait());
+    scheduler.post([&] { served.open(); });
+    EXPECT_TRUE(served.wait());
+    release = true;
+}
+
+// What wakes the worker that waits for sockets may be taken by another that is awake: then that one must not keep it for itself.
+TEST(Workers, ATaskThatHangsRightAfterTheStartDoesNotHoldTheOthers) {
+    for (int round = 0; round < 100; ++round) {
+        Scheduler scheduler({.workers = 2});
+        scheduler.start();
+        Gate hanging, served;
+        std::atomic<bool> release = false;
+        auto bad = std::make_shared<Task>("bad", [&](Instant) {
+            hanging.open();
+            while (!release) std::this_thread::sleep_for(100us);
+            return Instant::max();
+        });
+        auto good = std::make_shared<Task>("good", [&](Instant) { served.open(); return Instant::max(); });
+        const Instant now = system_time().now();
+        scheduler.add(bad, now + round * 10us);
+        if (round % 2) { ASSERT_TRUE(hanging.wait()); }
+        scheduler.add(good, now + round * 10us + 5us);
+        EXPECT_TRUE(served.wait());
+        release = true;
+    }
+}
+
 TEST(Workers, HandlersAreServedWhileClocksWantMoreThanThereIs) {
     Scheduler s({.workers = 1, .iso_period = 50ms});
     s.start();

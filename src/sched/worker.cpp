@@ -24,6 +24,7 @@ constexpr Duration watch_time = 20ms;      // an awake worker that has not looke
 constexpr Duration keeper_grace = 10ms;    // a keeper this late is stuck in a handler
 constexpr Duration too_slow = 1s;          // a wait that is told
 constexpr Duration pause_time = 1s;        // a process that did not run for so long was stopped
+constexpr Duration longest_wait = 250ms;   // of the keeper, with nothing due: bounds what a handler that blocks can hold up
 constexpr Duration handler_budget = 500us; // for normal handlers between two isochronous runs
 
 constexpr Duration short_run = 200us, short_wait = 1ms;  // for runs shorter than that a second worker is called after this
@@ -167,7 +168,7 @@ bool Scheduler::Impl::run_iso(Lock& lock, Worker& me, Instant now) {
     const bool backlog = iso.earliest() <= now || normal.earliest() <= now || (me.share_now > options.iso_cpu / 2 && runnable(iso));
     if (backlog && me.typical_run >= short_run) wake_parked();
     else if (backlog && (watch < now + short_wait / 2 || watch > now + short_wait)) set_watch(now + short_wait);
-    else if (!parked.empty() && (watch < now + watch_time / 2 || watch == Instant::max())) set_watch(now + watch_time);
+    else if (!parked.empty() && (watch < now + watch_time / 2 || watch > now + watch_time)) set_watch(now + watch_time);
     const Instant end = run_entry(lock, &me, entry, now);
     me.busy_since = end;
     me.clock_time += end - now;
@@ -306,12 +307,13 @@ void Scheduler::Impl::idle(Lock& lock, Worker& me) {
     const bool others = std::any_of(workers.begin(), workers.end(), [&](const auto& other) {
         return other.get() != &me && !other->parked && other.get() != keeper && now - other->busy_since < watch_time;
     });
-    if (kept)
+    if (kept) {
+        if (deadline < keeper_wakes) boost::asio::post(io, [] {});  // what should have woken it may have come to us
         park(lock, me, plus(std::min(deadline, keeper_until), keeper_grace));
-    else if (others)
+    } else if (others)
         park(lock, me, plus(std::min(deadline, plus(now, keeper_grace)), keeper_grace));
     else
-        keep(lock, me, deadline);
+        keep(lock, me, std::min(deadline, plus(now, longest_wait)));
 }
 
 void Scheduler::Impl::park(Lock& lock, Worker& me, Instant until) {
@@ -335,15 +337,12 @@ void Scheduler::Impl::park(Lock& lock, Worker& me, Instant until) {
 
 void Scheduler::Impl::keep(Lock& lock, Worker& me, Instant deadline) {
     keeper = &me;
-    keeper_until = deadline;
+    keeper_until = keeper_wakes = deadline;
     set_watch(plus(deadline, keeper_grace));
-    const Duration wait = deadline == Instant::max() ? Duration::max() : deadline - time.now();
+    const Duration wait = deadline - time.now();
     lock.unlock();
     guarded([&] {
-        if (wait == Duration::max())
-            io.run_one();
-        else if (wait > Duration::zero())
-            io.run_one_for(wait);
+        if (wait > Duration::zero()) io.run_one_for(wait);
     });
     lock.lock();
     me.waited_until = keeper_until;
