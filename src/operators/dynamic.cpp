@@ -98,6 +98,7 @@ public:
 
     // A source that the function will name later is made ready for it. Each hold() needs its release().
     void check(const Source& source) {   ///< Any thread. Throws Error.
+        if (&source == this) throw Error(fmt::format("{} cannot play itself.", id()));
         join_clock(clock(), source);
         unify_content(content(), source.content());
     }
@@ -196,18 +197,26 @@ private:
     void choose() noexcept {
         try {
             const Value named = next_.call();
-            told_ = false;
-            if (named.is_null()) return;
+            if (named.is_null()) {
+                told_ = false;
+                return;
+            }
             const SourcePtr source = script::source_from_value(named);
             if (source != current_) switch_to(source);
             // It was held for us, and from here on we hold it ourselves.
             if (const Value* claim = named.own_method("activation"); claim && !claim->is_null()) claim->as_foreign<Activation>()->release();
+            told_ = false;
         } catch (...) {
             if (!std::exchange(told_, true)) script::log_script_error("source.dynamic");
         }
     }
 
+    bool read_by(const Source& source) const {
+        return &source == this || std::any_of(source.inputs().begin(), source.inputs().end(), [this](const SourcePtr& input) { return read_by(*input); });
+    }
+
     void switch_to(const SourcePtr& source) {
+        if (read_by(*source)) throw Error(fmt::format("{} cannot play {}, which reads it.", id(), source->id()));
         add_input(source, true);
         log().info("Switching to source {}.", source->id());
         if (current_) {
@@ -271,7 +280,7 @@ Value prepare(const SourcePtr& source) {
         try {
             self->check(*prepared);
         } catch (const Error& e) {
-            throw lang::RuntimeError("invalid", e.what());
+            throw lang::RuntimeError("eval", e.what());
         }
         return later.with_method("activation", Value::foreign(activation_kind, std::make_shared<Activation>(self, prepared)));
     });
