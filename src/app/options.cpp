@@ -42,7 +42,7 @@ Options parse_options(int argc, char** argv) {
                                          "Resolve a request; print its metadata and how long it plays.");
     app.add_flag_callback("--describe-sources", [&o] { o.dump = Options::Dump::sources; }, "Run the script for a moment, print its sources, end.");
     app.add_flag_callback("--describe-clocks", [&o] { o.dump = Options::Dump::clocks; }, "Run the script for a moment, print its clocks, end.");
-    app.add_option("--dump-delay", o.dump_delay, "How long that moment is, in seconds.")->check(CLI::NonNegativeNumber);
+    app.add_option("--dump-delay", o.dump_delay, "How long that moment is, in seconds.")->check(CLI::Range(0., 1e6));
     action("--help", help, "Print this.");
     app.add_flag_callback("-q,--quiet", [&o] { o.log_to_stdout = false; }, "Do not print the log.");
     app.add_flag_callback("-v,--verbose", [&o] { o.log_to_stdout = true; }, "Print the log.");
