@@ -212,7 +212,7 @@ Instant ClockTask::run_paced(Instant now) noexcept {
             full = true;
             break;
         }
-        if (!free && was_ahead_ && ahead < Duration::zero()) late_ticks_.fetch_add(1, std::memory_order_relaxed);
+        if (!free && ahead < (was_ahead_ ? Duration::zero() : -latency_)) late_ticks_.fetch_add(1, std::memory_order_relaxed);
         c_.tick_actives(*clock_);
         // Ticks that take next to nothing are not timed one by one.
         if (++ticks % 4 == 1 || free || t - now > short_tick) t = scheduler_.time().now();
