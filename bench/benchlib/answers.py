@@ -96,11 +96,12 @@ class Asked:
 
 
 def ask(telnet, http, seconds, pause=0.02):
-    """Asks for so long, one after the other: `uptime` in a session, a page (when there is a port), the server that does nothing."""
-    asked, end = Asked([], [], []), time.monotonic() + seconds
+    """Asks for so long (once at least), one after the other: `uptime` in a session, a page (when there is a port), the server that does nothing."""
+    asked = Asked([], [], [])
     with IdleServer() as idle:
-        ours, its = Session(telnet), Session(idle.port)
-        while time.monotonic() < end:
+        ours, its = Session(telnet, timeout=30), Session(idle.port)
+        end = time.monotonic() + seconds
+        while not asked.idle or time.monotonic() < end:
             asked.telnet.append(ours.ask())
             if http:
                 asked.http.append(page(http))
