@@ -21,6 +21,10 @@ namespace castile {
 namespace {
 
 Setting<std::string> cue_in_label("playlist.cue_in_metadata", "liq_cue_in", "Label for the start of an entry of a cue sheet.");
+Setting<std::string> index_zero_label("playlist.cue.index_zero_metadata", "liq_index_zero", "Label for index 0 of a cue sheet's track.");
+Setting<std::string> index_zero_file_label("playlist.cue.index_zero_filename_metadata", "liq_index_zero_filename", "Label for the file of index 0 of a cue sheet's track.");
+Setting<std::string> pregap_label("playlist.cue.pregap_metadata", "liq_pregap", "Label for the silence before a cue sheet's track.");
+Setting<std::string> postgap_label("playlist.cue.postgap_metadata", "liq_postgap", "Label for the silence after a cue sheet's track.");
 Setting<std::string> cue_out_label("playlist.cue_out_metadata", "liq_cue_out", "Label for the end of an entry of a cue sheet.");
 
 std::string_view trimmed(std::string_view text) {
@@ -157,15 +161,24 @@ std::optional<double> time_code(std::string_view text) {
     return parts[0] * 60. + parts[1] + parts[2] / 75.;
 }
 
-std::string seconds_text(double seconds) { return fmt::format("{:.6g}", seconds); }
+/// As scripts print a float.
+std::string seconds_text(double seconds) {
+    std::string text = fmt::format("{:.12g}", seconds);
+    return text.find_first_not_of("0123456789") == std::string::npos ? text + ".0" : text;
+}
+
+constexpr std::size_t most_remarks = 100;
 
 struct CueTrack {
     std::string number, file, title, performer, isrc;
-    std::optional<double> gap_start, start;
+    std::string gap_file;                        // of index 0
+    std::optional<double> gap_start, start;      // indexes 0 and 1
+    std::optional<double> before, after;         // silence to be played
 };
 
 struct CueSheet {
-    std::string title, performer, catalog, genre, year, file;
+    std::string title, performer, catalog, file;
+    std::vector<Metadata::Entry> remarks;   // newest first
     std::vector<CueTrack> tracks;
 
     void read(std::string_view line, const std::string& base) {
@@ -187,8 +200,14 @@ struct CueSheet {
         } else if (word == "catalog") {
             catalog = unquoted(rest);
         } else if (word == "rem") {
-            if (begins_with(rest, "genre ")) genre = unquoted(rest.substr(6));
-            if (begins_with(rest, "date ")) year = unquoted(rest.substr(5));
+            const std::size_t gap = rest.find(' ');
+            if (gap == rest.npos || remarks.size() == most_remarks) return;
+            const std::string label = lower_case(rest.substr(0, gap));
+            remarks.emplace(remarks.begin(), label == "date" ? "year" : label, unquoted(rest.substr(gap)));
+        } else if (word == "pregap" && track) {
+            track->before = time_code(rest);
+        } else if (word == "postgap" && track) {
+            track->after = time_code(rest);
         } else if (word == "index" && track) {
             index(*track, rest);
         }
@@ -200,7 +219,10 @@ struct CueSheet {
         const auto at = time_code(trimmed(rest.substr(space)));
         unsigned number = 99;
         std::from_chars(rest.data(), rest.data() + space, number);
-        if (number == 0) track.gap_start = at;
+        if (number == 0) {
+            track.gap_start = at;
+            track.gap_file = file;
+        }
         if (number == 1) {
             track.start = at;
             track.file = file;  // a FILE line may come between the indexes
@@ -231,22 +253,28 @@ Playlist parse_cue_sheet(std::string_view text, const std::string& base) {
         const auto add = [&](const char* label, const std::string& value) {
             if (!value.empty()) entry.metadata.emplace_back(label, value);
         };
-        const std::size_t digits = track.number.find_first_not_of('0');   // "02" is track 2
-        add("album", sheet.title);
-        add("title", track.title);
-        add("albumartist", sheet.performer);
-        add("artist", track.performer.empty() ? sheet.performer : track.performer);
-        add("tracknumber", digits == std::string::npos ? track.number : track.number.substr(digits));
-        add("isrc", track.isrc);
-        add("catalog", sheet.catalog);
-        add("year", sheet.year);
-        add("genre", sheet.genre);
         if (*track.start > 0) entry.metadata.emplace_back(cue_in_label.get(), seconds_text(*track.start));
         if (i + 1 < sheet.tracks.size() && sheet.tracks[i + 1].file == track.file) {
             const CueTrack& next = sheet.tracks[i + 1];
             if (const auto end = next.gap_start ? next.gap_start : next.start; end && *end > *track.start)
                 entry.metadata.emplace_back(cue_out_label.get(), seconds_text(*end));
         }
+        const std::size_t digits = track.number.find_first_not_of('0');   // "02" is track 2
+        add("album", sheet.title);
+        add("catalog", sheet.catalog);
+        add("isrc", track.isrc);
+        add("title", track.title);
+        add("albumartist", sheet.performer);
+        add("artist", track.performer.empty() ? sheet.performer : track.performer);
+        add("tracknumber", digits == std::string::npos ? track.number : track.number.substr(digits));
+        const auto add_time = [&](const Setting<std::string>& label, const std::optional<double>& time) {
+            if (time) entry.metadata.emplace_back(label.get(), seconds_text(*time));
+        };
+        add_time(pregap_label, track.before);
+        add_time(postgap_label, track.after);
+        if (track.gap_start) entry.metadata.emplace_back(index_zero_file_label.get(), track.gap_file);
+        add_time(index_zero_label, track.gap_start);
+        for (const auto& [label, value] : sheet.remarks) add(label.c_str(), value);
         list.push_back(std::move(entry));
     }
     return list;
