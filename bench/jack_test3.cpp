@@ -1,6 +1,7 @@
 // The clients of bench/jack_test3.
 //   jack_test3 client SERVER NAME PORTS CLASS     mixes its inputs to each of its outputs until its standard input ends
 //   jack_test3 meter SERVER CLASS SECONDS         measures the cycles of the server; prints one line of JSON
+//   jack_test3 wait SERVER                        until the server answers, ten seconds at most
 //   jack_test3 set THREAD CLASS                   puts a thread of another process into a class
 #include <jack/jack.h>
 
@@ -29,6 +30,18 @@ std::string wanted_class, refused;
 
 // In JACK's thread of the client: only that one is in the class, not the whole program.
 void enter_class(void*) { refused = bench::set_class(0, wanted_class); }
+
+int wait_for_server(const char* server) {
+    for (int i = 0; i < 100; ++i) {
+        jack_status_t status{};
+        if (jack_client_t* client = jack_client_open("wait", static_cast<jack_options_t>(JackNoStartServer | JackServerName), &status, server)) {
+            jack_client_close(client);
+            return 0;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return 1;
+}
 
 // --- A client ----------------------------------------------------------------------------------------------------------
 
@@ -74,7 +87,7 @@ struct Meter {
     double period = 0;                         // microseconds
     std::atomic<jack_time_t> begun = 0;        // this cycle's first client
     std::atomic<double> last_cycle = 0, cycle_max = 0;
-    std::atomic<long> cycles = 0, xruns = 0, over_spare = 0, over_1000 = 0;
+    std::atomic<long> cycles = 0, xruns = 0, last_xrun = -1, over_spare = 0, over_1000 = 0;
     std::atomic<bool> measuring = false;
     // of the first client's thread
     double due = 0;                            // when the cycle should begin
@@ -108,8 +121,10 @@ int at_end(jack_nframes_t, void* arg) {
 }
 
 int at_xrun(void* arg) {
+    // The server tells it for each client that was late: a cycle counts once.
     auto& m = *static_cast<Meter*>(arg);
-    if (m.measuring) ++m.xruns;
+    const long cycle = m.cycles;
+    if (m.measuring && m.last_xrun.exchange(cycle) != cycle) ++m.xruns;
     return 0;
 }
 
@@ -159,11 +174,12 @@ int main(int argc, char** argv) {
         wanted_class = argv[3];
         return run_meter(argv[2], std::clamp(std::atof(argv[4]), 0.1, 1e6));
     }
+    if (what == "wait" && argc == 3) return wait_for_server(argv[2]);
     if (what == "set" && argc == 4) {
         const std::string why = bench::set_class(std::atoi(argv[2]), argv[3]);
         if (!why.empty()) std::printf("%s\n", why.c_str());
         return why.empty() ? 0 : 3;
     }
-    std::fprintf(stderr, "usage: jack_test3 client SERVER NAME PORTS CLASS | meter SERVER CLASS SECONDS | set THREAD CLASS\n");
+    std::fprintf(stderr, "usage: jack_test3 client SERVER NAME PORTS CLASS | meter SERVER CLASS SECONDS | wait SERVER | set THREAD CLASS\n");
     return 2;
 }

@@ -14,7 +14,7 @@ const RegisterMetrics registration([](MetricsSink& to) {
         const JackCounters& counters = client->counters();
         to.gauge("castile_jack_connected", "1 while the JACK server is there.", connected, labels);
         to.counter("castile_jack_connections_total", "Times that it was connected.", static_cast<double>(counters.connections), labels);
-        to.counter("castile_jack_xruns_total", "Periods that the JACK server reported as late.", static_cast<double>(counters.xruns), labels);
+        to.counter("castile_jack_xruns_total", "Late periods as the JACK server reports them: once for each client that was late.", static_cast<double>(counters.xruns), labels);
         to.counter("castile_jack_missing_samples_total", "Samples of silence in place of late ones.", static_cast<double>(counters.missing), labels);
         to.counter("castile_jack_dropped_samples_total", "Samples that nobody took in time.", static_cast<double>(counters.dropped), labels);
         if (!connected) continue;
