@@ -36,13 +36,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         now = flags & 2 ? step : now + (step >> (flags >> 8 & 63));
         period %= 60'000 * ISO_MS;
         check(iso_decay(period, step) <= ISO_ONE);
-        const iso_u64 before = average.share;
+        const iso_u64 before = average.share, busy_before = average.window_busy;
         iso_average_add(&average, now, flags & 1, period);
         check(average.share <= ISO_ONE);
         check(average.window < ISO_MS || average.at == 0);
         check(average.window_busy <= average.window);
-        // A busy time never lowers the average by more than rounding, an idle one never raises it.
-        if (average.window_busy == 0 && !(flags & 1)) check(average.share <= before + 2);
+        // Idle time never raises the average by more than rounding.
+        if (busy_before == 0 && !(flags & 1)) check(average.share <= before + 2);
         demoted = iso_demoted(demoted, average.share, flags >> 16 & 127);
         check(demoted == 0 || demoted == 1);
 

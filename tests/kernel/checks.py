@@ -104,6 +104,7 @@ def limit(r):
     out.append(("... and the high one is the sooner", r.wake("level-high", "avg") < r.wake("level-middle", "avg") / 3, f"{r.wake('level-high', 'avg'):.0f} us, {r.wake('level-middle', 'avg'):.0f} us on average"))
     out.append(("no limit: normal work still goes on, and the watchdog does not end it", r.hog("nolimit-normal") > 0.05 and any("state=enabled" in words for words in r.starting("nolimit")),
                 f"{r.hog('nolimit-normal'):.2f} % for the normal task"))
+    out.append(("... and a bound kernel thread waits 8 ms, and a tick, at most", r.number("drain", "drained", "max") < 16, f"{r.number('drain', 'drained', 'max'):.2f} ms"))
     out.append(("mutant without a limit: the normal task gets next to nothing", r.hog("mutant-normal") < 3, f"{r.hog('mutant-normal'):.2f} %"))
     charged = float((r.starting("charged") or [["nan"]])[0][0])
     out.append(("a real-time hog's time is not charged to the class", charged < 0.1, f"share {charged:.3f} after 3 s"))
@@ -158,6 +159,8 @@ def tools(r):
     order = [levels.get(name, -1) for name in ("watchdog", "server", "client", "later", "raw")]
     out.append(("adopted: watchdog over server over clients over the rest", order == sorted(order, reverse=True) and len(set(order)) == 5 and order[-1] > 0, ", ".join(map(str, order))))
     out.append(("launched, in the class", int(r.number("wake", "launched", "policy") if r.number("wake", "launched", "policy") == r.number("wake", "launched", "policy") else 0) & 0xff == 7, ""))
+    out.append(("forks leave the class", r.number("wake", "child", "policy") == 0, ""))
+    out.append(("... unless asked to stay", r.number("wake", "child-inherits", "policy") == 7, ""))
     out.append(("adopted without a scheduler: runs", r.wake("adopted-without", "of") == 50, ""))
     jack = r.starting("jack")
     if jack:
@@ -165,7 +168,16 @@ def tools(r):
     return out
 
 
+def jack(r):
+    """xruns and latest cycles of each class, beside hogs: rows `jack-row CLASS XRUNS DELAY_MAX`."""
+    rows = {words[0]: (float(words[1]), float(words[2])) for words in r.starting("jack-row")}
+    iso, fifo, normal = (rows.get(name, (math.nan, math.nan)) for name in ("SCHED_ISO", "SCHED_FIFO", "SCHED_NORMAL"))
+    return [("SCHED_ISO within 2 x SCHED_FIFO in xruns", iso[0] <= 2 * fifo[0], f"{iso[0]:.0f}, {fifo[0]:.0f}"),
+            ("... and in the latest cycle", iso[1] <= 2 * fifo[1], f"{iso[1]:.0f} us, {fifo[1]:.0f} us"),
+            ("both far from SCHED_NORMAL", normal[0] > 10 * (1 + max(iso[0], fifo[0])) and normal[1] > 3 * max(iso[1], fifo[1]), f"{normal[0]:.0f} xruns, {normal[1]:.0f} us")]
+
+
 def check(name, r):
     """[(what, whether it is so, what was seen)]"""
-    battery = {"latency": latency, "limit": limit, "smp": smp, "smp4": lambda results: cap(results, 4), "tools": tools}[name]
+    battery = {"latency": latency, "limit": limit, "smp": smp, "smp4": lambda results: cap(results, 4), "tools": tools, "jack": jack}[name]
     return battery(r) + kernel_is_content(r)

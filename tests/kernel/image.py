@@ -5,7 +5,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 
 PACKAGES = "qemu-system-x86 busybox-static clang-16 llvm-16 libelf-dev zlib1g-dev libfmt-dev cmake ninja-build pkg-config g++"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -156,9 +155,9 @@ class Archive:
         self.folders = set()
         self.count = 0
 
-    def entry(self, name, mode, content=b"", device=(0, 0)):
+    def entry(self, name, mode, content=b"", device=(0, 0), time=0):
         self.count += 1
-        fields = (self.count, mode, 0, 0, 1, 0, len(content), 0, 0, *device, len(name) + 1, 0)
+        fields = (self.count, mode, 0, 0, 1, time, len(content), 0, 0, *device, len(name) + 1, 0)
         self.data += b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
         self.data += b"\0" * (-len(self.data) % 4) + content
         self.data += b"\0" * (-len(self.data) % 4)
@@ -169,16 +168,46 @@ class Archive:
             self.folders.add(name)
             self.entry(name, 0o040000 | mode)
 
-    def file(self, name, content, mode=0o755):
+    def file(self, name, content, mode=0o755, time=0):
         self.folder(name.rpartition("/")[0])
-        self.entry(name, 0o100000 | mode, content)
+        self.entry(name, 0o100000 | mode, content, time=time)
+
+    def tree(self, folder, name, leave_out=()):
+        """A folder with all in it."""
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(folder)
+            if path.is_file() and not set(inside.parts) & set(leave_out):
+                self.file(f"{name}/{inside}", path.read_bytes(), time=int(path.stat().st_mtime))
 
     def finish(self):
         self.entry("TRAILER!!!", 0)
         return bytes(self.data)
 
 
-def initrd(work, here):
+def benchmark(work, here, archive):
+    """Python and bench/jack_test3; returns programs and libraries that it needs."""
+    root, python = here.parent.parent, pathlib.Path("/usr/bin/python3").resolve()  # the system's, whose library is where it looks
+    library = pathlib.Path("/usr/lib") / python.name
+    if not shutil.which("jackd") or not library.exists():
+        raise Missing("no jackd or no Python of this system (jackd2, python3)")
+    binary = work / "jack_test3"
+    run("g++", "-std=c++20", "-O2", "-pthread", root / "bench" / "jack_test3.cpp", "-o", binary, "-ljack")
+    archive.file("castile/build/release/bench/jack_test3", binary.read_bytes())
+    for name in ("jack_test3", "jack_test3.cpp", "benchlib"):
+        path = root / "bench" / name
+        if path.is_dir():
+            archive.tree(path, f"castile/bench/{name}", ("__pycache__",))
+        else:
+            archive.file(f"castile/bench/{name}", path.read_bytes())
+    archive.tree(library, str(library)[1:], ("test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter", "pydoc_data", "distutils", "asyncio"))
+    archive.file("usr/bin/python3", python.read_bytes())
+    shared = set(libraries(python)) | set(libraries(binary))
+    for extension in library.glob("lib-dynload/*.so"):
+        shared.update(libraries(extension))
+    return shared
+
+
+def initrd(work, here, with_benchmark=False):
     """busybox, what was built, what it is linked to, the batteries."""
     programs = build(work, here)
     archive = Archive()
@@ -189,7 +218,7 @@ def initrd(work, here):
     archive.file("bin/busybox", pathlib.Path(shutil.which("busybox")).read_bytes())
     archive.file("etc/passwd", b"root:x:0:0::/:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n", 0o644)
     archive.file("etc/group", b"root:x:0:\nuser:x:1000:\n", 0o644)
-    shared = set()
+    shared = benchmark(work, here, archive) if with_benchmark else set()
     jackd = pathlib.Path("/usr/bin/jackd")
     if jackd.exists():
         programs = [*programs, jackd]
@@ -205,6 +234,6 @@ def initrd(work, here):
     archive.file("init", (here / "guest" / "init.sh").read_bytes())
     for script in sorted((here / "guest").glob("*.sh")):
         archive.file(f"batteries/{script.name}", script.read_bytes())
-    path = work / "initrd.gz"
+    path = work / ("bench.gz" if with_benchmark else "initrd.gz")
     path.write_bytes(gzip.compress(archive.finish(), 1, mtime=0))
     return path

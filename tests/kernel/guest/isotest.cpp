@@ -7,6 +7,7 @@
 //   flip -s SECONDS                                   changes policies, nice values and CPUs of four hogs in a loop
 //   kill -n COUNT -s SECONDS                          kills children while they are queued
 //   ask -s SECONDS                                    a sound server's threads: real-time requests by every way
+//   drain -n COUNT                                    waits for the CPU's kernel threads that often, says how long at most
 //   Common: -C CPU pins, -t TAG names the line of the result, -d SECONDS waits first (in its class), so that all can be started.
 
 #include <pthread.h>
@@ -252,6 +253,24 @@ int kill_queued(const Options& o) {
     return 0;
 }
 
+int drain(const Options& o) {
+    std::int64_t longest = 0;
+    constexpr std::size_t size = 1 << 20;
+    for (long i = 0; i < o.count; ++i) {
+        // Locking fresh pages waits until each CPU's work queue has handed in the pages that it holds back.
+        char* pages = static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        if (pages == MAP_FAILED) return 1;
+        for (std::size_t at = 0; at < size; at += 4096) pages[at] = 1;
+        const std::int64_t start = nanoseconds();
+        if (mlock(pages, size) != 0) return 1;
+        longest = std::max(longest, nanoseconds() - start);
+        munmap(pages, size);
+        usleep(20'000);
+    }
+    std::printf("R drain %s max=%.2f of=%ld\n", o.tag, static_cast<double>(longest) / 1e6, o.count);
+    return 0;
+}
+
 // --- A sound server's requests ------------------------------------------------------------------------------------------
 
 double ask_seconds = 1;
@@ -351,6 +370,7 @@ int main(int argc, char** argv) {
     if (command == "crowd") return crowd(o);
     if (command == "flip") return flip(o);
     if (command == "kill") return kill_queued(o);
+    if (command == "drain") return drain(o);
     if (command == "ask") return ask(o);
     std::fprintf(stderr, "isotest: no command\n");
     return 2;

@@ -59,6 +59,10 @@ isotest -u 1000 -c iso hog -d 2 -s ${S:-8} -t nolimit-iso & A=$!
 isotest -u 1000 hog -d 2 -s ${S:-8} -t nolimit-normal & B=$!
 all $A $B
 say nolimit state=$(state)
+# Bound kernel threads too: a real-time task that waits for one sees how long.
+isotest -u 1000 -c iso hog -d 2 -s 4 -t drain-iso & A=$!
+isotest -c fifo:10 drain -d 3 -n 20 -t drained & B=$!
+all $A $B
 noisod
 
 # The limit taken out must show.

@@ -44,7 +44,10 @@ echo 0 >/sys/devices/system/cpu/cpu1/online
 sleep 2
 echo 1 >/sys/devices/system/cpu/cpu1/online
 wait $A
-sleep 1
+for _ in $(seq 100); do # it may be loading just now
+    [ "$(state)" = enabled ] && castile-iso status >/dev/null 2>&1 && break
+    sleep 0.2
+done
 say hotplug state=$(state) attached=$(castile-iso metrics | awk '/^castile_iso_attached_total/{print $2}')
 
 # The daemon dies.
