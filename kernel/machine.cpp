@@ -21,6 +21,7 @@ constexpr int sched_ext_policy = 7;
 constexpr std::uint64_t reset_on_fork = 1;
 constexpr std::uint64_t short_slice = 100'000;  // ns, the least that EEVDF takes
 constexpr int wanted_nice = -11;
+constexpr long highest_realtime = 49;  // below the kernel's own threads: there is no limit then
 
 /// The kernel's struct sched_attr, first version; newer C libraries declare one of their own.
 struct Attributes {
@@ -92,7 +93,7 @@ Service serve(pid_t id, int priority, bool inherit) {
     }
     const long realtime = geteuid() == 0 ? 99 : limit(RLIMIT_RTPRIO);
     if (realtime > 0) {
-        const Attributes rr{.policy = SCHED_RR, .flags = a.flags, .priority = static_cast<std::uint32_t>(std::clamp<long>(priority, 1, realtime))};
+        const Attributes rr{.policy = SCHED_RR, .flags = a.flags, .priority = static_cast<std::uint32_t>(std::clamp<long>(priority, 1, std::min(realtime, highest_realtime)))};
         if (set_attributes(id, rr)) return {false, fmt::format("SCHED_RR, priority {}, without a limit", rr.priority)};
     }
     // The policy is taken even when no scheduler is loaded, and one that comes later finds it. Under the kernel's own the slice counts.

@@ -159,8 +159,6 @@ def tools(r):
     order = [levels.get(name, -1) for name in ("watchdog", "server", "client", "later", "raw")]
     out.append(("adopted: watchdog over server over clients over the rest", order == sorted(order, reverse=True) and len(set(order)) == 5 and order[-1] > 0, ", ".join(map(str, order))))
     out.append(("launched, in the class", int(r.number("wake", "launched", "policy") if r.number("wake", "launched", "policy") == r.number("wake", "launched", "policy") else 0) & 0xff == 7, ""))
-    out.append(("forks leave the class", r.number("wake", "child", "policy") == 0, ""))
-    out.append(("... unless asked to stay", r.number("wake", "child-inherits", "policy") == 7, ""))
     out.append(("adopted without a scheduler: runs", r.wake("adopted-without", "of") == 50, ""))
     jack = r.starting("jack")
     if jack:

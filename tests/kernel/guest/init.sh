@@ -17,10 +17,11 @@ state() { cat /sys/kernel/sched_ext/state 2>/dev/null; }
 
 # isod [OPTIONS]: starts the scheduler and waits until it is attached
 isod() {
+    rm -f /tmp/isod.log # what the one before said
     castile-isod "$@" >/tmp/isod.log 2>&1 &
     ISOD=$!
-    for _ in $(seq 100); do
-        grep -q "class is there" /tmp/isod.log && return 0
+    for _ in $(seq 600); do
+        grep -qs "class is there" /tmp/isod.log && return 0
         kill -0 $ISOD 2>/dev/null || break
         sleep 0.1
     done
