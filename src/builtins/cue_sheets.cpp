@@ -25,7 +25,8 @@ struct Index {
 
 struct Track {
     std::int64_t position;
-    std::string type, performer, title, album, isrc;
+    std::string type;
+    std::optional<std::string> performer, title, album, isrc;   // may be told to be empty
     std::optional<Timecode> pregap, postgap;
     std::vector<Index> indexes;
 };
@@ -70,7 +71,8 @@ std::optional<Timecode> timecode(std::string_view s) {
 }
 
 struct Sheet {
-    std::string catalog, performer, title, filename, file_type;
+    std::optional<std::string> catalog, performer, title;
+    std::string filename, file_type;
     std::vector<std::pair<std::string, std::string>> rem;
     std::vector<Track> tracks;
 
@@ -84,7 +86,7 @@ struct Sheet {
             file_type = lower(trimmed(rest.substr(end)));
         } else if (keyword == "TRACK") {
             const auto position = number(word(rest));
-            if (position) tracks.push_back({.position = *position, .type = lower(rest), .performer = "", .title = "", .album = "", .isrc = "", .pregap = {}, .postgap = {}, .indexes = {}});
+            if (position) tracks.push_back({.position = *position, .type = lower(rest), .performer = {}, .title = {}, .album = {}, .isrc = {}, .pregap = {}, .postgap = {}, .indexes = {}});
         } else if (keyword == "INDEX" && track) {
             const auto index = number(word(rest));
             const auto at = timecode(rest);
@@ -111,13 +113,14 @@ struct Sheet {
 
 Value to_value(const Timecode& t) { return Value::record({{"minutes", integer(t.minutes)}, {"seconds", integer(t.seconds)}, {"frames", integer(t.frames)}}); }
 
-Value with_text(Value record, const char* name, const std::string& s) { return s.empty() ? record : record.with_method(name, text(s)); }
+Value with_text(Value record, const char* name, const std::optional<std::string>& s) { return s ? record.with_method(name, text(*s)) : record; }
+std::optional<std::string> unless_empty(const std::string& s) { return s.empty() ? std::nullopt : std::optional(s); }
 
 Value to_value(const Track& t) {
     std::vector<Value> indexes;
-    for (const Index& i : t.indexes) indexes.push_back(pair(integer(i.number), with_text(with_text(to_value(i.at), "filename", i.filename), "file_type", i.file_type)));
+    for (const Index& i : t.indexes) indexes.push_back(pair(integer(i.number), with_text(with_text(to_value(i.at), "filename", unless_empty(i.filename)), "file_type", unless_empty(i.file_type))));
     Value v = Value::record({{"position", integer(t.position)}, {"indexes", Value::list(std::move(indexes))}});
-    v = with_text(with_text(with_text(v, "track_type", t.type), "performer", t.performer), "title", t.title);
+    v = with_text(with_text(with_text(v, "track_type", unless_empty(t.type)), "performer", t.performer), "title", t.title);
     v = with_text(with_text(v, "album", t.album), "isrc", t.isrc);
     if (t.pregap) v = v.with_method("pregap", to_value(*t.pregap));
     return t.postgap ? v.with_method("postgap", to_value(*t.postgap)) : v;

@@ -170,7 +170,7 @@ std::string seconds_text(double seconds) {
 constexpr std::size_t most_remarks = 100;
 
 struct CueTrack {
-    std::string number, file, title, performer, isrc;
+    std::string number, file, title, performer, album, isrc;
     std::string gap_file;                        // of index 0
     std::optional<double> gap_start, start;      // indexes 0 and 1
     std::optional<double> before, after;         // silence to be played
@@ -201,8 +201,10 @@ struct CueSheet {
             catalog = unquoted(rest);
         } else if (word == "rem") {
             const std::size_t gap = rest.find(' ');
-            if (gap == rest.npos || remarks.size() == most_remarks) return;
+            if (gap == rest.npos) return;
             const std::string label = lower_case(rest.substr(0, gap));
+            if (track && label == "album") track->album = unquoted(rest.substr(gap));
+            if (track || remarks.size() == most_remarks) return;
             remarks.emplace(remarks.begin(), label == "date" ? "year" : label, unquoted(rest.substr(gap)));
         } else if (word == "pregap" && track) {
             track->before = time_code(rest);
@@ -260,7 +262,7 @@ Playlist parse_cue_sheet(std::string_view text, const std::string& base) {
                 entry.metadata.emplace_back(cue_out_label.get(), seconds_text(*end));
         }
         const std::size_t digits = track.number.find_first_not_of('0');   // "02" is track 2
-        add("album", sheet.title);
+        add("album", track.album.empty() ? sheet.title : track.album);
         add("catalog", sheet.catalog);
         add("isrc", track.isrc);
         add("title", track.title);

@@ -37,12 +37,12 @@ TEST(Playlist, Pls) {
 TEST(Playlist, CueSheet) {
     const auto list = parse_playlist(
         "PERFORMER \"Band\"\nTITLE \"Record\"\nREM DATE 1999\nREM COMMENT \"by us\"\nFILE \"/side one.wav\" WAVE\n  TRACK 01 AUDIO\n    TITLE \"First\"\n"
-        "    INDEX 01 00:00:00\n  TRACK 02 AUDIO\n    TITLE \"Second\"\n    PERFORMER \"Guest\"\n    PREGAP 00:02:00\n    POSTGAP 00:01:37\n    INDEX 00 03:00:00\n    INDEX 01 03:02:37\n");
+        "    INDEX 01 00:00:00\n  TRACK 02 AUDIO\n    TITLE \"Second\"\n    PERFORMER \"Guest\"\n    REM ALBUM \"Other\"\n    REM ISRC nothing\n    PREGAP 00:02:00\n    POSTGAP 00:01:37\n    INDEX 00 03:00:00\n    INDEX 01 03:02:37\n");
     ASSERT_TRUE(list);
     ASSERT_EQ(list->size(), 2u);
     EXPECT_EQ((*list)[0].uri, "/side one.wav");
     EXPECT_EQ((*list)[0].metadata.front(), (Metadata::Entry{"liq_cue_out", "180.0"}));
-    const std::vector<Metadata::Entry> second{{"liq_cue_in", "182.493333333"}, {"album", "Record"}, {"title", "Second"}, {"albumartist", "Band"}, {"artist", "Guest"},
+    const std::vector<Metadata::Entry> second{{"liq_cue_in", "182.493333333"}, {"album", "Other"}, {"title", "Second"}, {"albumartist", "Band"}, {"artist", "Guest"},
                                               {"tracknumber", "2"}, {"liq_pregap", "2.0"}, {"liq_postgap", "1.49333333333"},
                                               {"liq_index_zero_filename", "/side one.wav"}, {"liq_index_zero", "180.0"}, {"comment", "by us"}, {"year", "1999"}};
     EXPECT_EQ((*list)[1].metadata, second);
