@@ -170,7 +170,8 @@ std::string seconds_text(double seconds) {
 constexpr std::size_t most_remarks = 100;
 
 struct CueTrack {
-    std::string number, file, title, performer, album, isrc;
+    std::string number, file, title, album, isrc;
+    std::optional<std::string> performer;        // may be told to be nobody
     std::string gap_file;                        // of index 0
     std::optional<double> gap_start, start;      // indexes 0 and 1
     std::optional<double> before, after;         // silence to be played
@@ -194,7 +195,8 @@ struct CueSheet {
         } else if (word == "title") {
             (track ? track->title : title) = unquoted(rest);
         } else if (word == "performer") {
-            (track ? track->performer : performer) = unquoted(rest);
+            if (track) track->performer = unquoted(rest);
+            else performer = unquoted(rest);
         } else if (word == "isrc" && track) {
             track->isrc = unquoted(rest);
         } else if (word == "catalog") {
@@ -267,7 +269,8 @@ Playlist parse_cue_sheet(std::string_view text, const std::string& base) {
         add("isrc", track.isrc);
         add("title", track.title);
         add("albumartist", sheet.performer);
-        add("artist", track.performer.empty() ? sheet.performer : track.performer);
+        if (track.performer) entry.metadata.emplace_back("artist", *track.performer);
+        else add("artist", sheet.performer);
         add("tracknumber", digits == std::string::npos ? track.number : track.number.substr(digits));
         const auto add_time = [&](const Setting<std::string>& label, const std::optional<double>& time) {
             if (time) entry.metadata.emplace_back(label.get(), seconds_text(*time));

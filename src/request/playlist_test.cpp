@@ -48,6 +48,13 @@ TEST(Playlist, CueSheet) {
     EXPECT_EQ((*list)[1].metadata, second);
 }
 
+TEST(Playlist, CueSheetOfNobody) {
+    const auto list = parse_playlist("PERFORMER \"Band\"\nFILE a.wav WAVE\n  TRACK 07 AUDIO\n    PERFORMER \"\"\n    INDEX 01 00:00:00\n");
+    ASSERT_TRUE(list);
+    ASSERT_EQ(list->size(), 1u);
+    EXPECT_EQ((*list)[0].metadata, (Entries{{"albumartist", "Band"}, {"artist", ""}, {"tracknumber", "7"}}));
+}
+
 TEST(Playlist, Xspf) {
     const auto list = parse_playlist(
         "<?xml version=\"1.0\"?><playlist xmlns=\"http://xspf.org/ns/0/\"><trackList><track><location>file:///a.mp3</location>"
