@@ -2,7 +2,8 @@
 // An isochronous class for Linux, as a sched_ext scheduler: real-time service for anyone that cannot starve the machine.
 //
 // The policy. A CPU runs, in this order:
-//   1. isochronous tasks: those with the policy SCHED_EXT, which everyone may ask for. Twenty levels, by nice value (0 is the
+//   1. isochronous tasks: those with the policy SCHED_EXT, which everyone may ask for (not children of one that asked with
+//      SCHED_FLAG_RESET_ON_FORK, until they ask). Twenty levels, by nice value (0 is the
 //      highest); within a level round robin, 10 ms. A higher level preempts at once. Real-time classes are above all of this.
 //   2. kernel threads that are bound to the CPU: they do its work (timers, soft interrupts, work queues).
 //   3. normal tasks, fairly by weight (nice): each CPU has a queue ordered by virtual deadline, virtual time plus the length of
@@ -45,6 +46,7 @@ struct task_context {
     u64 v;                // virtual time, on the clock of CPU `base`
     u64 start, ran, burst;
     s32 base;             // -1: has none yet
+    u32 outside;          // made by one of the class that asked for its children to be normal; until it asks itself
     u32 level_at_start;
 };
 
@@ -81,13 +83,23 @@ static __always_inline struct iso_cpu* cpu_state(s32 cpu) {
 static __always_inline u64 queue_of(s32 cpu, u32 queue) { return 0x1000 + (u64)(u32)cpu * 8 + queue; }
 static __always_inline bool waits(s32 cpu, u32 queue) { return scx_bpf_dsq_nr_queued(queue_of(cpu, queue)) > 0; }
 static __always_inline struct task_context* context(struct task_struct* p) { return bpf_task_storage_get(&tasks, p, 0, 0); }
-static __always_inline bool is_iso(const struct task_struct* p) { return p->policy == SCHED_EXT; }
-static __always_inline u32 level_of(const struct task_struct* p) { return is_iso(p) ? iso_level_of_nice(p->static_prio - 120) : 0; }
-static __always_inline bool is_bound_kthread(const struct task_struct* p) {
-    return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1 && !is_iso(p);
+static __always_inline bool resets_children(struct task_struct* task) { return BPF_CORE_READ_BITFIELD(task, sched_reset_on_fork); }
+
+// The kernel resets only real-time policies on a fork: a child has the policy still, and is known by `outside`. It asks for itself
+// with a policy of its own in between, or with the flag that its children be normal.
+static __always_inline bool is_iso(struct task_struct* p) {
+    struct task_context* t;
+
+    if (p->policy != SCHED_EXT) return false;
+    t = context(p);
+    return t && !t->outside;
+}
+static __always_inline u32 level_of(struct task_struct* p) { return is_iso(p) ? iso_level_of_nice(p->static_prio - 120) : 0; }
+static __always_inline bool is_bound_kthread(struct task_struct* p) {
+    return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1 && p->policy != SCHED_EXT;
 }
 // The nice value of an isochronous task is its level, not its weight.
-static __always_inline u32 weight_of(const struct task_struct* p) { return is_iso(p) ? 100 : p->scx.weight; }
+static __always_inline u32 weight_of(const struct task_struct* p) { return p->policy == SCHED_EXT ? 100 : p->scx.weight; }
 static __always_inline bool may_run_on(const struct task_struct* p, s32 cpu) {
     return !p->migration_disabled && bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
 }
@@ -256,7 +268,11 @@ void BPF_PROG(iso_enqueue, struct task_struct* p, u64 flags) {
     struct iso_cpu* c = cpu_state(cpu);
     u64 now = bpf_ktime_get_ns();
     bool put_back = p == bpf_get_current_task_btf();  // after its slice: the CPU is already choosing
-    u32 level = level_of(p);
+    struct task_context* t = context(p);
+    u32 level;
+
+    if (t && t->outside && (p->policy != SCHED_EXT || resets_children(p))) t->outside = 0;
+    level = level_of(p);
 
     account(c, now);
     if (level && !c->demoted) {
@@ -558,6 +574,13 @@ s32 BPF_PROG(iso_init_task, struct task_struct* p, struct scx_init_task_args* ar
 
     if (!t) return -12;  // ENOMEM
     t->base = -1;
+    if (p->policy == SCHED_EXT) {
+        // Of a child; the flag itself is not inherited. When the scheduler is loaded, `maker` is the loader.
+        struct task_struct* maker = bpf_get_current_task_btf();
+        struct task_context* made_by = maker ? context(maker) : 0;
+
+        if (maker && maker->policy == SCHED_EXT && (resets_children(maker) || (made_by && made_by->outside))) t->outside = 1;
+    }
     return 0;
 }
 

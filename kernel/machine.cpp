@@ -85,6 +85,8 @@ Service serve(pid_t id, int priority, bool inherit) {
     Attributes a{.policy = sched_ext_policy, .flags = inherit ? 0 : reset_on_fork, .nice = nice};
     const bool missing = class_missing().has_value();
     if (!missing) {
+        // By way of another policy: who has this one from its maker is not in the class until it asks.
+        if (before.policy == sched_ext_policy) set_attributes(id, {.flags = a.flags, .nice = before.nice});
         // A nice value cannot be lowered without a privilege: then the level is what it has.
         for (const int level : {nice, std::max(nice, static_cast<int>(before.nice))}) {
             a.nice = level;

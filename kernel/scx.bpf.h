@@ -48,6 +48,7 @@ struct task_struct {
     int static_prio, nr_cpus_allowed;
     const struct cpumask* cpus_ptr;
     unsigned short migration_disabled;
+    unsigned sched_reset_on_fork : 1;
     struct sched_ext_entity scx;
 };
 enum scx_exit_kind { SCX_EXIT_NONE };

@@ -159,6 +159,10 @@ def tools(r):
     order = [levels.get(name, -1) for name in ("watchdog", "server", "client", "later", "raw")]
     out.append(("adopted: watchdog over server over clients over the rest", order == sorted(order, reverse=True) and len(set(order)) == 5 and order[-1] > 0, ", ".join(map(str, order))))
     out.append(("launched, in the class", int(r.number("wake", "launched", "policy") if r.number("wake", "launched", "policy") == r.number("wake", "launched", "policy") else 0) & 0xff == 7, ""))
+    at = {words[0]: float(words[1]) for words in r.starting("forks") if len(words) == 2}
+    spent = [at.get(then, math.nan) - at.get(before, math.nan) for before, then in (("before", "child"), ("child", "inherits"), ("inherits", "again"))]
+    out.append(("children of the class are normal", spent[0] < 0.3, f"{spent[0]:.2f} s in the class"))
+    out.append(("... unless it was asked that they are not, or they ask", min(spent[1:]) > 0.5, ", ".join(f"{s:.2f} s" for s in spent[1:])))
     out.append(("adopted without a scheduler: runs", r.wake("adopted-without", "of") == 50, ""))
     jack = r.starting("jack")
     if jack:

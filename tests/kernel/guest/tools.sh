@@ -37,8 +37,14 @@ castile-iso status | sed -n 1p | line reloaded
 castile-iso metrics | grep -c '^castile_iso' | line metrics
 head -c 5000 /dev/zero | tr '\0' x | nc -w 1 local:/run/castile/isod.sock >/dev/null 2>&1
 user "castile-iso run -v -p 60 isotest wake -n 20 -t launched"
-user "castile-iso run sh -c 'isotest wake -n 5 -t child; true'"
-user "castile-iso run -i sh -c 'isotest wake -n 5 -t child-inherits; true'"
+class_seconds() { castile-iso metrics | awk '/^castile_iso_class_seconds_total\{/{s += $2} END {print s}'; }
+say forks before $(class_seconds)
+user "castile-iso run sh -c 'isotest hog -s 1; true'" >/dev/null
+say forks child $(class_seconds)
+user "castile-iso run -i sh -c 'isotest hog -s 1; true'" >/dev/null
+say forks inherits $(class_seconds)
+user "castile-iso run sh -c 'castile-iso run isotest hog -s 1; true'" >/dev/null
+say forks again $(class_seconds)
 user "castile-iso run -p 60 nothing-here" | line run-missing
 user "castile-iso run -p 0 true" | line run-wrong
 user "castile-iso run sh -c 'exit 7'"; say line "run-status: $?"
