@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lang/limits.h"
 #include "lang/objects.h"
 #include "lang/text.h"
 
@@ -14,6 +13,7 @@ namespace castile::lang {
 namespace {
 
 constexpr std::size_t longest_printed_string = 1 << 20;
+constexpr std::size_t longest_text = 48u << 20;   // of a value: what shares its parts is small, but not its text
 
 /// Length of the UTF-8 sequence at `pos`, 0 when it is not one.
 std::size_t utf8_length(std::string_view s, std::size_t pos) {
@@ -30,7 +30,7 @@ std::size_t utf8_length(std::string_view s, std::size_t pos) {
 
 void print(std::string& out, const Value& v, bool quote) {
     check_stack();
-    string_length(static_cast<std::int64_t>(out.size()));   // what shares its parts is small, but not its text
+    if (out.size() > longest_text) throw RuntimeError("invalid", fmt::format("A value whose text has more than {} bytes is too large to be printed.", longest_text));
     using enum Value::Kind;
     auto sequence = [&](char open, char close) {
         out += open;

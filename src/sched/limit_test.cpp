@@ -68,11 +68,21 @@ double handlers_part(double iso_cpu) {
     return handlers / (handlers + 10. * runs());
 }
 
+// Turns are given by the clock on the wall, so one measurement may be spoilt by what else the machine does; not every one.
+bool handlers_have(double iso_cpu, double least, double most) {
+    double part = 0;
+    for (int i = 0; i < 5; ++i) {
+        part = handlers_part(iso_cpu);
+        if (part >= least && part <= most) return true;
+    }
+    ADD_FAILURE() << "the last time " << part;
+    return false;
+}
+
 TEST(Limit, LeavesTimeToNormalWorkUnlessItIsHundred) {
-    const double limited = handlers_part(0.7), free = handlers_part(1.), never = handlers_part(0.);
-    EXPECT_GT(limited, 0.2);
-    EXPECT_LT(free, 0.15);
-    EXPECT_GT(never, 0.3);
+    EXPECT_TRUE(handlers_have(0.7, 0.2, 1));
+    EXPECT_TRUE(handlers_have(1., 0, 0.15));
+    EXPECT_TRUE(handlers_have(0., 0.3, 1));
 }
 
 TEST(Limit, AClockThatOverrunsIsDemotedAlone) {
