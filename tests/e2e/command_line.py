@@ -33,6 +33,10 @@ def wait_for(condition, seconds=10):
     return False
 
 
+def text_of(path):
+    return path.read_text() if path.exists() else ""
+
+
 def answers():
     code, out, _ = run("--version")
     check("version", code == 0 and out.startswith("Liquidsoap 2.5"), out)
@@ -118,9 +122,9 @@ def background():
         settings = f'settings.init.daemon.pidfile.path := "{pid_file}" settings.log.file := true settings.log.file.path := "{log}" log("starting") output.dummy(sine())'
         for name, arguments in [("--daemon", ["--daemon", settings]), ("settings.init.daemon", ["settings.init.daemon := true " + settings])]:
             code, out, err = run(*arguments)
-            check(name, code == 0 and wait_for(pid_file.exists), err)
+            check(name, code == 0 and wait_for(lambda: text_of(pid_file)), err)
             pid = int(pid_file.read_text())
-            check(name + " log", wait_for(lambda: "[lang:3] starting" in log.read_text()), log.read_text())
+            check(name + " log", wait_for(lambda: "[lang:3] starting" in text_of(log)), text_of(log))
             log.rename(folder + "/old")
             os.kill(pid, signal.SIGUSR1)
             os.kill(pid, signal.SIGTERM)
