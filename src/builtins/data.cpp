@@ -97,6 +97,7 @@ Data DataBuilder::take() { return std::move(whole_); }
 
 Data read_json(std::string_view text) {
     if (text.size() > max_data_bytes) throw Error("it is longer than " + std::to_string(max_data_bytes) + " bytes");
+    if (text.empty()) throw Error("line 1, column 1: the text ends too early");  // the library's words for it depend on its version
     DataBuilder builder;
     JsonEvents events(builder);
     nlohmann::json::sax_parse(text.begin(), text.end(), &events);

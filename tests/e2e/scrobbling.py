@@ -31,7 +31,7 @@ class Services(http.server.BaseHTTPRequestHandler):
         else:
             status, text = self.scrobble(given)
         data = text.encode()
-        self.send_response(status)
+        self.send_response(status, {401: "Unauthorized", 422: "Unprocessable Entity"}.get(status))
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
