@@ -155,7 +155,7 @@ def a_pause_is_not_made_up_for(t):
 def a_pause_is_made_up_for_when_asked(t):
     told, counts = paused(t, 'settings.clock.after_pause := "catchup"')
     t.check("catches up", any("must catchup" in line for line in told), told)
-    t.check("the time is made up for", counts[-1] - counts[0] > 20 * 50 * 6, counts)
+    t.check("the time is made up for", counts[-1] - counts[0] > 20 * 50 * 5, counts)
 
 
 suite.main()
