@@ -28,6 +28,7 @@
 #include <map>
 #include <vector>
 
+#include "base/sched_attributes.h"
 #include "machine.h"
 
 namespace castile::iso {
@@ -58,7 +59,6 @@ constexpr std::array watched{
 };
 
 constexpr std::uint32_t x32_bit = 0x40000000;
-constexpr int sched_ext_policy = 7;
 
 std::vector<sock_filter> filter() {
     std::vector<sock_filter> code;
@@ -74,15 +74,19 @@ std::vector<sock_filter> filter() {
     return code;
 }
 
-bool send_descriptor(int channel, int descriptor) {
+/// A byte, and room for a descriptor beside it.
+struct DescriptorMessage {
+    DescriptorMessage() = default;
+    DescriptorMessage(const DescriptorMessage&) = delete;
     char byte = 0;
     iovec data{&byte, 1};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    msghdr message{.msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+};
+
+bool send_descriptor(int channel, int descriptor) {
+    DescriptorMessage of_one;
+    msghdr& message = of_one.message;
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -92,14 +96,8 @@ bool send_descriptor(int channel, int descriptor) {
 }
 
 int receive_descriptor(int channel) {
-    char byte = 0;
-    iovec data{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    DescriptorMessage of_one;
+    msghdr& message = of_one.message;
     if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
     const cmsghdr* header = CMSG_FIRSTHDR(&message);
     if (!header || header->cmsg_type != SCM_RIGHTS) return -1;

@@ -11,35 +11,16 @@
 #include <cstdint>
 #include <fstream>
 
+#include "base/sched_attributes.h"
 #include "iso_math.h"
 
 namespace castile::iso {
 
 namespace {
 
-constexpr int sched_ext_policy = 7;
-constexpr std::uint64_t reset_on_fork = 1;
 constexpr std::uint64_t short_slice = 100'000;  // ns, the least that EEVDF takes
 constexpr int wanted_nice = -11;
 constexpr long highest_realtime = 49;  // below the kernel's own threads: there is no limit then
-
-/// The kernel's struct sched_attr, first version; newer C libraries declare one of their own.
-struct Attributes {
-    std::uint32_t size = sizeof(Attributes);
-    std::uint32_t policy = SCHED_OTHER;
-    std::uint64_t flags = 0;
-    std::int32_t nice = 0;
-    std::uint32_t priority = 0;
-    std::uint64_t runtime = 0, deadline = 0, period = 0;
-};
-
-bool set_attributes(pid_t id, Attributes attributes) noexcept { return syscall(SYS_sched_setattr, id, &attributes, 0U) == 0; }
-
-Attributes get_attributes(pid_t id) noexcept {
-    Attributes attributes;
-    if (syscall(SYS_sched_getattr, id, &attributes, static_cast<unsigned>(sizeof attributes), 0U) != 0) return {};
-    return attributes;
-}
 
 std::string first_line(const char* path) {
     std::ifstream file(path);
@@ -80,23 +61,23 @@ std::optional<std::string> class_missing() {
 }
 
 Service serve(pid_t id, int priority, bool inherit) {
-    const Attributes before = get_attributes(id);
+    const SchedAttributes before = get_sched_attributes(id);
     const int nice = iso_nice_of_priority(priority);
-    Attributes a{.policy = sched_ext_policy, .flags = inherit ? 0 : reset_on_fork, .nice = nice};
+    SchedAttributes a{.policy = sched_ext_policy, .flags = inherit ? 0 : reset_on_fork, .nice = nice};
     const bool missing = class_missing().has_value();
     if (!missing) {
         // By way of another policy: who has this one from its maker is not in the class until it asks.
-        if (before.policy == sched_ext_policy) set_attributes(id, {.flags = a.flags, .nice = before.nice});
+        if (before.policy == sched_ext_policy) set_sched_attributes(id, {.flags = a.flags, .nice = before.nice});
         // A nice value cannot be lowered without a privilege: then the level is what it has.
         for (const int level : {nice, std::max(nice, static_cast<int>(before.nice))}) {
             a.nice = level;
-            if (set_attributes(id, a)) return {true, fmt::format("isochronous, level {} of {}", iso_level_of_nice(level), ISO_LEVELS)};
+            if (set_sched_attributes(id, a)) return {true, fmt::format("isochronous, level {} of {}", iso_level_of_nice(level), ISO_LEVELS)};
         }
     }
     const long realtime = geteuid() == 0 ? 99 : limit(RLIMIT_RTPRIO);
     if (realtime > 0) {
-        const Attributes rr{.policy = SCHED_RR, .flags = a.flags, .priority = static_cast<std::uint32_t>(std::clamp<long>(priority, 1, std::min(realtime, highest_realtime)))};
-        if (set_attributes(id, rr)) return {false, fmt::format("SCHED_RR, priority {}, without a limit", rr.priority)};
+        const SchedAttributes rr{.policy = SCHED_RR, .flags = a.flags, .priority = static_cast<std::uint32_t>(std::clamp<long>(priority, 1, std::min(realtime, highest_realtime)))};
+        if (set_sched_attributes(id, rr)) return {false, fmt::format("SCHED_RR, priority {}, without a limit", rr.priority)};
     }
     // The policy is taken even when no scheduler is loaded, and one that comes later finds it. Under the kernel's own the slice counts.
     a.nice = std::max(wanted_nice, 20 - static_cast<int>(limit(RLIMIT_NICE)));
@@ -104,9 +85,9 @@ Service serve(pid_t id, int priority, bool inherit) {
     a.runtime = short_slice;
     for (const std::uint32_t policy : {static_cast<std::uint32_t>(sched_ext_policy), static_cast<std::uint32_t>(SCHED_OTHER)}) {
         a.policy = policy;
-        if (!set_attributes(id, a)) continue;
+        if (!set_sched_attributes(id, a)) continue;
         std::string text;
-        if (get_attributes(id).runtime == short_slice) text = "a slice of 0.1 ms";
+        if (get_sched_attributes(id).runtime == short_slice) text = "a slice of 0.1 ms";
         if (a.nice < before.nice) text += fmt::format("{}nice {}", text.empty() ? "" : " and ", a.nice);
         if (!text.empty() || policy == SCHED_OTHER) return {false, text};
     }

@@ -21,6 +21,7 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "base/sched_attributes.h"
 #include "sched/iso_queue.h"
 
 namespace castile {
@@ -29,26 +30,6 @@ namespace {
 
 constexpr int realtime_priority = 5;   // above normal work; below sound servers and the kernel's own threads
 constexpr int wanted_nice = -11;
-constexpr int sched_ext_policy = 7;
-constexpr std::uint64_t reset_on_fork = 1;
-
-/// The kernel's struct sched_attr, first version; newer C libraries declare one of their own.
-struct Attributes {
-    std::uint32_t size = sizeof(Attributes);
-    std::uint32_t policy = SCHED_OTHER;
-    std::uint64_t flags = reset_on_fork;
-    std::int32_t nice = 0;
-    std::uint32_t priority = 0;
-    std::uint64_t runtime = 0, deadline = 0, period = 0;
-};
-
-bool set_attributes(pid_t id, Attributes attributes) noexcept { return syscall(SYS_sched_setattr, id, &attributes, 0U) == 0; }
-
-Attributes get_attributes(pid_t id) noexcept {
-    Attributes attributes;
-    if (syscall(SYS_sched_getattr, id, &attributes, static_cast<unsigned>(sizeof attributes), 0U) != 0) return {};
-    return attributes;
-}
 
 std::string system_error() { return std::strerror(errno); }
 
@@ -169,7 +150,7 @@ struct KernelThread::Impl {
     Limits limits;
     KernelService service = KernelService::none;
     std::string description = "none", refusals;
-    Attributes before;
+    SchedAttributes before;
     detail::Share share;
     std::atomic<bool> lost = false;
     unsigned rescues_seen = 0;
@@ -182,7 +163,7 @@ struct KernelThread::Impl {
 };
 
 std::string KernelThread::Impl::ask(KernelService wanted) {
-    Attributes a;
+    SchedAttributes a;
     switch (wanted) {
         case KernelService::none: return {};
         case KernelService::fifo:
@@ -190,7 +171,7 @@ std::string KernelThread::Impl::ask(KernelService wanted) {
             a.policy = wanted == KernelService::rr ? SCHED_RR : SCHED_FIFO;
             a.priority = realtime_priority;
             if (limits.limit < 1. && !limit_realtime(500'000, RLIM_INFINITY)) return system_error();
-            if (!set_attributes(id, a)) return system_error();
+            if (!set_sched_attributes(id, a)) return system_error();
             description = fmt::format("SCHED_{}, priority {}", wanted == KernelService::rr ? "RR" : "FIFO", realtime_priority);
             return {};
         case KernelService::rtkit: {
@@ -204,20 +185,20 @@ std::string KernelThread::Impl::ask(KernelService wanted) {
             a.policy = sched_ext_policy;
             // The level. One below the highest: a sound server goes first. Not lower, since it is what is left if the class goes away.
             a.nice = std::max(before.nice, 1);
-            if (!set_attributes(id, a)) return system_error();
+            if (!set_sched_attributes(id, a)) return system_error();
             description = fmt::format("SCHED_EXT ({})", scheduler);
             return {};
         }
         case KernelService::slice:
             a.nice = before.nice;
             a.runtime = static_cast<std::uint64_t>(limits.slice.count());
-            if (!set_attributes(id, a)) return system_error();
-            if (get_attributes(id).runtime != a.runtime) return "this kernel has none";
+            if (!set_sched_attributes(id, a)) return system_error();
+            if (get_sched_attributes(id).runtime != a.runtime) return "this kernel has none";
             description = fmt::format("a slice of {} ms", std::chrono::duration<double, std::milli>(limits.slice).count());
             return {};
         case KernelService::nice:
             a.nice = std::min(before.nice, wanted_nice);
-            if (!set_attributes(id, a)) return system_error();
+            if (!set_sched_attributes(id, a)) return system_error();
             description = fmt::format("nice {}", a.nice);
             return {};
     }
@@ -232,17 +213,17 @@ bool KernelThread::Impl::take_back() noexcept {
             return false;
         }
     }
-    Attributes a;
+    SchedAttributes a;
     a.policy = service == KernelService::rr ? SCHED_RR : SCHED_FIFO;
     a.priority = realtime_priority;
-    return set_attributes(id, a);
+    return set_sched_attributes(id, a);
 }
 
 void KernelThread::Impl::give_up(Instant now) noexcept {
     forget_realtime(id);
-    Attributes normal;
+    SchedAttributes normal;
     normal.nice = before.nice;
-    set_attributes(id, normal);
+    set_sched_attributes(id, normal);
     lost_since = now;
     lost.store(true, std::memory_order_relaxed);
 }
@@ -250,7 +231,7 @@ void KernelThread::Impl::give_up(Instant now) noexcept {
 KernelThread::KernelThread(pid_t id, const std::vector<KernelService>& wanted, Limits limits) : impl_(std::make_unique<Impl>()) {
     impl_->id = id;
     impl_->limits = limits;
-    impl_->before = get_attributes(id);
+    impl_->before = get_sched_attributes(id);
     impl_->rescues_seen = rescues.load();
     // It begins just under the limit: who wants more than the machine has from the start on loses real-time within a second.
     impl_->share.begin(0.9 * limits.limit, system_time().now());
@@ -269,10 +250,10 @@ KernelThread::KernelThread(pid_t id, const std::vector<KernelService>& wanted, L
 KernelThread::~KernelThread() {
     if (impl_->realtime()) forget_realtime(impl_->id);
     if (impl_->service == KernelService::none) return;
-    Attributes normal;
+    SchedAttributes normal;
     normal.nice = impl_->before.nice;
     normal.flags = 0;
-    set_attributes(impl_->id, normal);
+    set_sched_attributes(impl_->id, normal);
 }
 
 KernelService KernelThread::service() const noexcept { return impl_->service; }
@@ -298,9 +279,9 @@ void KernelThread::account(Duration busy, Instant now) noexcept {
 
 void leave_kernel_service() noexcept {
     if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != sched_ext_policy) return;
-    Attributes normal = get_attributes(0);
+    SchedAttributes normal = get_sched_attributes(0);
     normal.policy = SCHED_OTHER;
-    set_attributes(0, normal);
+    set_sched_attributes(0, normal);
 }
 
 std::optional<std::string> lock_memory() {
