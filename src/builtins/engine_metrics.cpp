@@ -73,7 +73,7 @@ void clock_metrics(MetricsSink& to) {
         to.gauge("castile_clock_self_sync", "1 while it is paced by a device rather than the computer's clock.", clock.self_sync, labels);
         to.counter("castile_clock_ticks_total", "Frames made.", static_cast<double>(clock.ticks), labels);
         to.counter("castile_clock_late_ticks_total", "Frames made after their time had come.", static_cast<double>(clock.late_ticks), labels);
-        lateness(to, "castile_clock_lateness_seconds", "How late its runs began.", clock.lateness, labels);
+        lateness(to, "castile_clock_lateness_seconds", "How long after their time ticks began; 0: within the lead.", clock.lateness, labels);
         to.gauge("castile_clock_budget_share", "Share of one worker that it uses, a decaying average.", clock.share, labels);
         to.gauge("castile_clock_priority", "Its priority: the lowest suffers first.", clock.priority, labels);
         to.gauge("castile_clock_demoted", "1 while it queues as normal work.", clock.demoted, labels);

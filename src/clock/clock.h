@@ -126,7 +126,7 @@ struct ClockStatistics {
     int priority = 0;
     std::int64_t ticks = 0;
     std::int64_t late_ticks = 0;       ///< made after real time had come to them: the lead was gone
-    Lateness lateness;                 ///< of the begin of its runs
+    Lateness lateness;                 ///< of the begin of ticks, after real time had come to them; paced by something else: after it asked
     double share = 0;                  ///< of a worker's time
     bool demoted = false;              ///< it queues with normal work
     std::int64_t demotions = 0;

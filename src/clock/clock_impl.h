@@ -141,7 +141,4 @@ void catchup_message(Scheduler& scheduler, const Logger& log, Duration late, Dur
 /// For tests: what a worker's share is taken for; negative: what it is.
 extern std::atomic<double> assumed_worker_share;
 
-/// The union-find's lock, for the parts of this folder.
-std::recursive_mutex& graph_mutex() noexcept;
-
 }  // namespace castile

@@ -353,7 +353,9 @@ TEST_F(Model, CountsWhatWasLate) {
     EXPECT_NEAR(static_cast<double>(s.late_ticks), 46, 4);
     EXPECT_NEAR(s.catchup_seconds, 0.92, 0.1);
     EXPECT_EQ(s.catchups, 1);
-    EXPECT_EQ(s.lateness.counts[9], 1);  // up to a second
+    EXPECT_NEAR(static_cast<double>(s.lateness.counts[9]), 21, 3);  // half a second to a second: each frame made 20 ms of it up
+    EXPECT_EQ(s.lateness.total(), s.ticks);
+    EXPECT_NEAR(s.lateness.sum, 46 * 0.46, 1.5);
     EXPECT_EQ(s.id, "c");
     EXPECT_EQ(s.sync, "auto");
     EXPECT_DOUBLE_EQ(s.lead, 0.1);

@@ -1,12 +1,10 @@
 // The animator: when a clock ticks, how far ahead it runs, and what happens when it is late.
 
 #include <algorithm>
-#include <ctime>
-#include <thread>
 #include <utility>
 
 #include "base/settings.h"
-#include "clock/clock_impl.h"
+#include "clock/graph.h"
 
 namespace castile {
 
@@ -32,7 +30,6 @@ constexpr Duration lead_step_time = 250ms;   // the lead changes by a frame in t
 constexpr double busy_from = 0.01, busy_to = 0.2;   // a worker's share from which the lead grows, and at which it is full
 constexpr Duration short_tick = 100us;
 constexpr int slices_at_most = 5;            // in one run, when nobody else is due
-constexpr Duration pause_time = 1s;
 
 Duration duration(double seconds) noexcept {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0., 1e8)));
@@ -89,72 +86,6 @@ void ClockTask::wake() noexcept {
     wait_.notify_all();
 }
 
-// --- A thread of its own -------------------------------------------------------------------------------------------
-
-void ClockTask::start_thread() noexcept {
-    on_a_thread_ = true;
-    std::thread([self = shared_from_this()] { self->loop(); }).detach();  // ended() tells when it is over
-}
-
-namespace {
-
-/// What this thread used of a processor: a tick that waits for a device is not busy.
-Duration used_by_this_thread() noexcept {
-    timespec used{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
-
-}  // namespace
-
-void ClockTask::loop() noexcept {
-    const auto kernel = scheduler_.serve_this_thread();
-    if (!thread_each_) log_.important("Kernel service of its thread: {}.", kernel->description());   // else there may be hundreds
-    {
-        std::lock_guard lock(wait_mutex_);
-        kernel_ = kernel->description();
-    }
-    Duration used_before = used_by_this_thread();
-    const Duration period = scheduler_.options().iso_period;
-    Instant next = Instant::max();
-    for (;;) {
-        const Instant now = scheduler_.time().now();
-        if (next != Instant::max() && now - next >= pause_time) {
-            scheduler_.note_pause(now - next);
-            process_paused(now - next);
-        }
-        next = run(now);
-        std::unique_lock lock(wait_mutex_);
-        if (done_) return;  // the scheduler may be gone already
-        const Instant end = scheduler_.time().now();
-        if (to_task_) {
-            to_task_ = false;
-            on_a_thread_ = false;
-            kernel_.clear();
-            lock.unlock();
-            scheduler_.add(shared_from_this(), end);
-            return;
-        }
-        const Duration used_now = used_by_this_thread(), used = used_now - std::exchange(used_before, used_now);
-        kernel->account(used, end);
-        thread_share_.add(used, end, period);
-        if (sync_ && sync_->blocks()) busy_.fetch_add(used.count(), std::memory_order_relaxed);
-        share_now_.store(thread_share_.at(end, period), std::memory_order_relaxed);
-        if (next <= end) {  // it is paced inside, or late: no wait, and no pause either
-            next = Instant::max();
-            wake_ = false;
-            continue;
-        }
-        const auto woken = [this] { return wake_; };
-        if (next == Instant::max())
-            wait_.wait(lock, woken);
-        else
-            wait_.wait_until(lock, std::chrono::steady_clock::time_point(next.time_since_epoch()), woken);
-        if (wake_) next = Instant::max();
-        wake_ = false;
-    }
-}
-
 // --- Keeping time --------------------------------------------------------------------------------------------------
 
 Duration ClockTask::position() const noexcept {
@@ -173,7 +104,7 @@ Instant ClockTask::run(Instant now) noexcept {
         if (finish()) return Instant::max();
         return now;
     }
-    if (expected_ != Instant::max()) lateness_.add(now - expected_);
+    if (sync_ && expected_ != Instant::max()) lateness_.add(now - expected_);
     if (SyncSource* sync = mode_ == ClockMode::automatic ? c_.current_sync() : nullptr; sync != sync_ || sync) follow(sync);
     if (sync_ && sync_->blocks() && !on_a_thread_) {  // it would hold a worker up
         expected_ = Instant::max();
@@ -212,7 +143,11 @@ Instant ClockTask::run_paced(Instant now) noexcept {
             full = true;
             break;
         }
-        if (!free && ahead < (was_ahead_ ? Duration::zero() : -latency_)) late_ticks_.fetch_add(1, std::memory_order_relaxed);
+        if (!free) {
+            const Duration late = (was_ahead_ ? Duration::zero() : -latency_) - ahead;
+            if (late > Duration::zero()) late_ticks_.fetch_add(1, std::memory_order_relaxed);
+            lateness_.add(late);
+        }
         c_.tick_actives(*clock_);
         // Ticks that take next to nothing are not timed one by one.
         if (++ticks % 4 == 1 || free || t - now > short_tick) t = scheduler_.time().now();
@@ -337,7 +272,7 @@ void ClockTask::shut_down() noexcept {
 
 bool ClockTask::finish() noexcept {
     {
-        std::lock_guard lock(graph_mutex());
+        GraphLock lock(graph().mutex);
         std::lock_guard orders(c_.orders_mutex);
         if (!c_.attached.empty()) return false;
         auto running = State::running;
@@ -353,7 +288,7 @@ void ClockTask::ended() noexcept {
     if (!on_a_thread_) scheduler_.remove(*this);
     bool again = false;
     {
-        std::lock_guard lock(graph_mutex());
+        GraphLock lock(graph().mutex);
         std::lock_guard orders(c_.orders_mutex);
         if (c_.task == self) c_.task.reset();
         c_.state.store(for_good_ ? State::ended : State::idle);
@@ -396,61 +331,6 @@ void ClockTask::add_statistics(ClockStatistics& to) const {
         to.demoted = task->demoted;
         to.demotions = task->demotions;
     }
-}
-
-// --- Telling that a clock is late ----------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr int lines_at_once = 4;
-
-struct Catchups {
-    std::mutex catchups_mutex;
-    Instant window{};
-    int lines = 0, untold = 0;
-    Duration worst{};
-};
-
-Catchups& catchups() {
-    static Catchups* catchups = new Catchups;
-    return *catchups;
-}
-
-void tell_others() noexcept {
-    int untold = 0;
-    Duration worst{};
-    {
-        std::lock_guard lock(catchups().catchups_mutex);
-        untold = std::exchange(catchups().untold, 0);
-        worst = std::exchange(catchups().worst, {});
-    }
-    // The words up to the number are read by other programs.
-    if (untold > 0) log_line(LogLevel::severe, "clock", fmt::format("Latency is too high in {} other clocks: there we must catchup {:.2f} seconds.", untold, seconds(worst)));
-}
-
-}  // namespace
-
-void catchup_message(Scheduler& scheduler, const Logger& log, Duration late, Duration delay) noexcept {
-    const Instant now = scheduler.time().now();
-    const Duration window = std::max<Duration>(delay, 1s);
-    {
-        std::lock_guard lock(catchups().catchups_mutex);
-        Catchups& c = catchups();
-        if (now - c.window >= window || now < c.window) {
-            c.window = now;
-            c.lines = 0;
-        }
-        if (++c.lines > lines_at_once) {
-            c.worst = std::max(c.worst, late);
-            if (c.untold++ == 0) scheduler.after(window, [] { tell_others(); });
-            return;
-        }
-    }
-    // The words up to the "!" are read by other programs.
-    log.severe(
-        "Latency is too high: we must catchup {:.2f} seconds! The machine may be too slow for this stream (processor, disk, network), or a source "
-        "keeps a time of its own.",
-        seconds(late));
 }
 
 }  // namespace castile

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "clock/clock_impl.h"
+#include "clock/graph.h"
 
 namespace castile {
 
@@ -33,7 +33,7 @@ void Clock::Impl::tick_actives(Clock& clock, const std::function<void()>& pull) 
 // A child that no operator ticked in this tick is ticked for the outputs that it may have.
 void Clock::Impl::tick_children() noexcept {
     {
-        std::lock_guard lock(graph_mutex());
+        GraphLock lock(graph().mutex);
         for (const auto& weak : children)
             if (ClockPtr child = weak.lock()) awake_children.push_back(child->root());
     }
