@@ -6,6 +6,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include <malloc.h>
 
 #include "base/log.h"
 #include "codec/media_format.h"
@@ -198,6 +203,39 @@ TEST(Decoder, SeekInMp3LandsOnTheSample) {
     const PcmBlock a = (*whole)->read(Ticks{2000}, 2), b = (*part)->read(Ticks{2000}, 2);
     ASSERT_EQ(a.samples(), b.samples());
     for (std::size_t i = 0; i < a.samples(); ++i) ASSERT_NEAR(a.channel(0)[i], b.channel(0)[i], 1e-4) << i;
+}
+
+// The codec goes after opening and comes back with the first read: nothing may be lost or heard twice, nor cost memory meanwhile.
+TEST(Decoder, StartsAtTheFirstSampleInEveryFormat) {
+    const TemporaryFolder folder;
+    const PcmBlock wanted = tone(0, 44100);
+    for (const auto& [container, codec, gapless] : {std::tuple{"mp3", "libmp3lame", false}, {"adts", "aac", false}, {"ogg", "libvorbis", true}, {"flac", "flac", true}, {"wav", "pcm_s16le", true}}) {
+        save(folder.path(codec), encoded(container, codec));
+        auto fresh = open_decoder(folder.path(codec)), back = open_decoder(folder.path(codec));
+        ASSERT_TRUE(fresh && back) << codec;
+        (*back)->read(Ticks{1000}, 2);
+        (*back)->seek(Ticks{-1000});
+        const PcmBlock a = (*fresh)->read(Ticks{44100}, 2), b = (*back)->read(Ticks{44100}, 2);
+        ASSERT_EQ(a.samples(), 44100u) << codec;
+        ASSERT_EQ(b.samples(), 44100u) << codec;
+        for (std::size_t i = 4000; i < 44100; ++i) {   // behind what going back cannot bring back exactly
+            ASSERT_NEAR(a.channel(1)[i], b.channel(1)[i], 1e-3) << codec << " " << i;
+            if (gapless) { ASSERT_NEAR(a.channel(1)[i], wanted.channel(1)[i], 0.05) << codec << " " << i; }
+        }
+    }
+}
+
+TEST(Decoder, WhatWaitsToBePlayedIsSmall) {
+    const TemporaryFolder folder;
+    for (const auto& [container, codec] : {std::pair{"mp3", "libmp3lame"}, {"adts", "aac"}, {"ogg", "libvorbis"}, {"flac", "flac"}, {"wav", "pcm_s16le"}}) {
+        save(folder.path(codec), encoded(container, codec));
+        std::vector<std::unique_ptr<Decoder>> waiting;
+        waiting.push_back(*open_decoder(folder.path(codec)));   // tables that are made once
+        const std::size_t before = ::mallinfo2().uordblks;
+        for (int i = 0; i < 20; ++i) waiting.push_back(*open_decoder(folder.path(codec)));
+        EXPECT_LT((::mallinfo2().uordblks - before) / 20, 300u << 10) << codec;   // what libav read ahead while it probed
+        EXPECT_EQ(waiting.back()->read(Ticks{882}, 2).samples(), 882u) << codec;
+    }
 }
 
 TEST(Text, KeepsUtf8AndReadsTheRestAsLatin1) {

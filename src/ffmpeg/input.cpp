@@ -13,6 +13,7 @@ namespace castile::ffmpeg {
 namespace {
 
 constexpr int prime_packets = 400;        // without any sound in them: not media
+constexpr std::size_t kept_at_most = 16, kept_bytes_at_most = 128 << 10;   // first packets: with more than that the codec stays
 constexpr int failures_at_most = 1000;    // unreadable packets in a row: the rest of the file is given up
 constexpr int lowest_rate = 1000, highest_rate = 768000, channels_at_most = 64;   // beyond: damage, and a resampler would take minutes
 constexpr double preroll = 0.3;           // decoded and dropped before a seek's target, so that codecs with memory are settled
@@ -33,6 +34,7 @@ std::expected<std::unique_ptr<AudioInput>, Failure> AudioInput::open(const std::
     std::unique_ptr<AudioInput> input(new AudioInput(path, rate));
     input->format_ = std::move(*context);
     if (auto failed = input->start()) return std::unexpected(std::move(*failed));
+    input->park();
     read_ahead(path);
     return input;
 }
@@ -52,21 +54,16 @@ std::optional<Failure> AudioInput::start() {
         return failure(Failure::Kind::unsupported, path_,
                        fmt::format("{} Hz, {} channels is not supported", parameters.sample_rate, parameters.ch_layout.nb_channels));
 
-    codec_.reset(avcodec_alloc_context3(codec));
-    if (!codec_ || avcodec_parameters_to_context(codec_.get(), stream_->codecpar) < 0) return failure(Failure::Kind::other, path_, "out of memory");
-    codec_->pkt_timebase = stream_->time_base;
-    codec_->thread_count = 1;
-    // Planar float is what we hand out; decoders with a choice give it.
-    codec_->request_sample_fmt = AV_SAMPLE_FMT_FLTP;
-    code = avcodec_open2(codec_.get(), codec, nullptr);
+    decoder_ = codec;
+    code = open_codec();
     if (code < 0) return failure(Failure::Kind::unsupported, path_, error_text(code));
 
     int packets = 0;
     Got got = Got::failed;
-    logged_corrupt_ = true;  // while probing, the failure says it
+    keeping_ = true;
     do got = decode();
     while (got == Got::failed && ++packets < prime_packets);
-    logged_corrupt_ = false;
+    keeping_ = false;
     if (got != Got::frame) return failure(Failure::Kind::invalid, path_, "no audio could be decoded, this is not a media file or it is damaged");
     primed_ = true;
     first_pts_ = frame_->best_effort_timestamp == AV_NOPTS_VALUE ? 0 : frame_->best_effort_timestamp;
@@ -74,7 +71,7 @@ std::optional<Failure> AudioInput::start() {
     if (stream_->duration != AV_NOPTS_VALUE && stream_->duration > 0) {
         std::int64_t ticks = stream_->duration;
         // The MP3 demuxer counts whole codec frames, encoder delay included.
-        if (codec_->codec_id == AV_CODEC_ID_MP3 && first_pts_ > 0) ticks -= std::min(ticks, first_pts_);
+        if (decoder_->id == AV_CODEC_ID_MP3 && first_pts_ > 0) ticks -= std::min(ticks, first_pts_);
         duration_ = static_cast<double>(ticks) * av_q2d(stream_->time_base);
     } else if (format_->duration != AV_NOPTS_VALUE && format_->duration > 0) {
         duration_ = static_cast<double>(format_->duration) / AV_TIME_BASE;
@@ -83,13 +80,48 @@ std::optional<Failure> AudioInput::start() {
     return std::nullopt;
 }
 
+int AudioInput::open_codec() noexcept {
+    CodecContext codec(avcodec_alloc_context3(decoder_));
+    if (!codec) return AVERROR(ENOMEM);
+    if (const int code = avcodec_parameters_to_context(codec.get(), stream_->codecpar); code < 0) return code;
+    codec->pkt_timebase = stream_->time_base;
+    codec->thread_count = 1;
+    // Planar float is what we hand out; decoders with a choice give it.
+    codec->request_sample_fmt = AV_SAMPLE_FMT_FLTP;
+    if (const int code = avcodec_open2(codec.get(), decoder_, nullptr); code < 0) return code;
+    codec_ = std::move(codec);
+    return 0;
+}
+
+void AudioInput::park() noexcept {
+    std::size_t bytes = 0;
+    for (const PacketPtr& packet : kept_) bytes += static_cast<std::size_t>(packet->size);
+    if (draining_ || kept_.empty() || kept_.size() > kept_at_most || bytes > kept_bytes_at_most) {
+        kept_.clear();
+        return;
+    }
+    codec_.reset();
+    av_frame_unref(frame_.get());
+    primed_ = false;
+    failures_in_a_row_ = 0;
+}
+
 void AudioInput::corrupt(int code) noexcept {
     ++failures_in_a_row_;
+    if (keeping_ || replayed_ < kept_.size()) return;   // what open() stumbled over is no news
     if (std::exchange(logged_corrupt_, true)) return;
     log_.important("{}: damaged data at {:.1f} s skipped ({}).", path_, decoded_until_, error_text(code));
 }
 
-bool AudioInput::send_packet() noexcept {
+bool AudioInput::read_packet() noexcept {
+    if (!keeping_ && replayed_ < kept_.size()) {
+        packet_.swap(kept_[replayed_]);
+        if (++replayed_ == kept_.size()) {
+            kept_.clear();
+            replayed_ = 0;
+        }
+        return true;
+    }
     for (;;) {
         const int code = av_read_frame(format_.get(), packet_.get());
         if (code < 0) {
@@ -99,6 +131,15 @@ bool AudioInput::send_packet() noexcept {
         if (packet_->stream_index == stream_->index) break;
         av_packet_unref(packet_.get());
     }
+    if (keeping_ && kept_.size() <= kept_at_most) {
+        kept_.push_back(make_packet());
+        if (av_packet_ref(kept_.back().get(), packet_.get()) < 0) kept_.resize(kept_at_most + 1);   // out of memory: nothing is kept
+    }
+    return true;
+}
+
+bool AudioInput::send_packet() noexcept {
+    if (!read_packet()) return false;
     const int code = avcodec_send_packet(codec_.get(), packet_.get());
     av_packet_unref(packet_.get());
     if (code < 0 && code != AVERROR(EAGAIN)) corrupt(code);
@@ -106,6 +147,12 @@ bool AudioInput::send_packet() noexcept {
 }
 
 AudioInput::Got AudioInput::decode() noexcept {
+    if (!codec_) {
+        if (const int code = open_codec(); code < 0) {
+            log_.important("{}: the decoder could not be made again ({}).", path_, error_text(code));
+            return Got::end;
+        }
+    }
     for (;;) {
         const int code = avcodec_receive_frame(codec_.get(), frame_.get());
         if (code == 0) {
@@ -199,7 +246,8 @@ bool AudioInput::next(int channels) noexcept {
 
 double AudioInput::seek(double seconds, int channels) noexcept {
     const double target = std::max(0.0, seconds);
-    if (!primed_ || target > 0) {
+    const bool at_start = primed_ || !codec_;
+    if (!at_start || target > 0) {
         const double distance = std::abs(target - decoded_until_);
         if (distance > exact_seek)
             format_->flags |= AVFMT_FLAG_FAST_SEEK;
@@ -210,7 +258,9 @@ double AudioInput::seek(double seconds, int channels) noexcept {
         // Before the first sound lies what is skipped at the start: go to the very beginning for it.
         const int code = av_seek_frame(format_.get(), stream_->index, from > 0 ? pts : std::min<std::int64_t>(0, first_pts_), AVSEEK_FLAG_BACKWARD);
         if (code < 0) return decoded_until_;
-        avcodec_flush_buffers(codec_.get());
+        if (codec_) avcodec_flush_buffers(codec_.get());
+        kept_.clear();
+        replayed_ = 0;
         if (resampler_) resampler_->reset();
         primed_ = draining_ = ended_ = false;
         decoded_until_ = from;

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "ffmpeg/handles.h"
 #include "ffmpeg/resampler.h"
 
+struct AVCodec;
 struct AVStream;
 
 namespace castile::ffmpeg {
@@ -19,6 +21,8 @@ namespace castile::ffmpeg {
 /// Decodes the best audio stream; pictures and video are dropped by the demuxer. Samples to be skipped at the start and end (encoder delay and
 /// padding) are removed as libav does it. Unreadable packets are skipped and logged once. open() blocks; next() reads a local file in the
 /// demuxer's own small steps (32 KiB), which open() asked the kernel to read ahead.
+/// A station keeps a file or two of each playlist open long before they play, and a codec may hold half a megabyte (AAC): so open()
+/// lets the codec go when it has heard the first sound, and keeps the packets that led to it; the first next() makes it again.
 class AudioInput {
 public:
     /// Opens, probes (at most 5 MB and 5 s) and decodes until the first sound. `rate`: of the samples handed out.
@@ -38,6 +42,9 @@ public:
 private:
     AudioInput(std::string path, int rate);
     std::optional<Failure> start();
+    int open_codec() noexcept;               ///< Makes codec_; 0, or libav's error.
+    void park() noexcept;                    ///< The codec goes, if the packets that it had so far are few.
+    bool read_packet() noexcept;             ///< The next packet of the stream into packet_, from those kept first.
     enum class Got { frame, end, failed };
     Got decode() noexcept;                   ///< The next frame of the codec into frame_.
     bool send_packet() noexcept;             ///< The next packet of the stream to the codec; false: end of the file.
@@ -54,6 +61,10 @@ private:
     FramePtr frame_;
     PacketPtr packet_;
     AVStream* stream_ = nullptr;
+    const AVCodec* decoder_ = nullptr;
+    std::vector<PacketPtr> kept_;            // the first packets, while there is no codec
+    std::size_t replayed_ = 0;               // of them, given to the codec again
+    bool keeping_ = false;                   // open() tries the codec: packets are kept
     std::unique_ptr<Resampler> resampler_;
     std::int64_t first_pts_ = 0;             // of the first sound, in the stream's time base
     std::optional<double> duration_;
