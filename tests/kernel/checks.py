@@ -179,7 +179,20 @@ def jack(r):
             ("both far from SCHED_NORMAL", normal[0] > 10 * (1 + max(iso[0], fifo[0])) and normal[1] > 3 * max(iso[1], fifo[1]), f"{normal[0]:.0f} xruns, {normal[1]:.0f} us")]
 
 
+def engine(r):
+    """The engine's streams beside busy loops: rows `engine-row NAME-PHASE late_ticks=...`."""
+    def late(name):
+        return r.number("engine-row", name, "late_ticks")
+
+    out = [(f"{name}, alone: on time, all mounts up", late(f"{name}-alone") == 0 and r.number("engine-row", f"{name}-alone", "mounts") == 3, f"{late(f'{name}-alone'):.0f} late ticks")
+           for name in ("normal", "slice", "iso")]
+    out.append(("isochronous, beside busy loops: no tick later than the lead", late("iso-hogs") == 0 and r.number("engine-row", "iso-hogs", "ticks") > 900,
+                f"{late('iso-hogs'):.0f} of {r.number('engine-row', 'iso-hogs', 'ticks'):.0f}"))
+    out.append(("SCHED_NORMAL, beside busy loops: many", late("normal-hogs") > 100, f"{late('normal-hogs'):.0f} of {r.number('engine-row', 'normal-hogs', 'ticks'):.0f}"))
+    return out
+
+
 def check(name, r):
     """[(what, whether it is so, what was seen)]"""
-    battery = {"latency": latency, "limit": limit, "smp": smp, "smp4": lambda results: cap(results, 4), "tools": tools, "jack": jack}[name]
+    battery = {"latency": latency, "limit": limit, "smp": smp, "smp4": lambda results: cap(results, 4), "tools": tools, "jack": jack, "engine": engine}[name]
     return battery(r) + kernel_is_content(r)

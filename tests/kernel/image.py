@@ -5,20 +5,30 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
-PACKAGES = "qemu-system-x86 busybox-static clang-16 llvm-16 libelf-dev zlib1g-dev libfmt-dev cmake ninja-build pkg-config g++"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 class Missing(Exception):
-    """What is not to be had here, as half a sentence."""
+    """What is not to be had here, as half a sentence: the tests are skipped."""
 
 
-def run(*command, **keywords):
-    """Its output; Missing when it fails."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **keywords)
+class Broken(Exception):
+    """What does not build though its tools are here: the tests have failed."""
+
+
+def run(*command, problem=Missing, **keywords):
+    """Its output; raises `problem` when it fails."""
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, stdin=subprocess.DEVNULL, **keywords)
+    except subprocess.TimeoutExpired:
+        raise Missing(f"{command[0]} took more than {keywords['timeout']} s") from None
+    except OSError as error:
+        raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
     if done.returncode != 0:
-        raise Missing(f"{command[0]} failed: {(done.stderr or done.stdout).strip()[-600:]}")
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise problem(f"{command[0]} failed: {(lines or ['it says nothing'])[-1][:300] if problem is Missing else chr(10).join(lines[-30:])}")
     return done.stdout
 
 
@@ -54,7 +64,7 @@ class Apt:
         self.environment = {**os.environ, "APT_CONFIG": str(self.root / "apt.conf")}
 
     def __call__(self, *command, **keywords):
-        return run(*command, env=self.environment, timeout=300, **keywords)
+        return run(*command, env=self.environment, timeout=90, **keywords)
 
     def unpack(self, to, *packages):
         """Downloads and unpacks packages into a folder."""
@@ -89,7 +99,7 @@ def kernel(work, wanted):
         raise Missing("the test machine is an x86-64 one")
     for tool, package in (("qemu-system-x86_64", "qemu-system-x86"), ("busybox", "busybox-static"), ("dpkg-deb", "dpkg")):
         if not shutil.which(tool):
-            raise Missing(f"no {tool} ({package}); it takes: {PACKAGES}")
+            raise Missing(f"no {tool} ({package}); tools/packages-kernel.txt has what it takes")
     kept = work / "kernels"
     kept.mkdir(exist_ok=True)
     have = sorted(kept.glob(f"{wanted or ''}*/vmlinuz"), key=lambda path: [int(n) for n in re.findall(r"\d+", path.parent.name)])
@@ -107,7 +117,7 @@ def kernel(work, wanted):
             shutil.move(found[0], kept / version / "vmlinuz")
             shutil.rmtree(unpacked)
             have = [kept / version / "vmlinuz"]
-        except (subprocess.TimeoutExpired, OSError) as error:
+        except OSError as error:
             raise Missing(f"the kernel cannot be fetched: {error}") from error
     return have[-1], have[-1].parent.name
 
@@ -131,13 +141,13 @@ def build(work, here):
     root = libbpf(work)
     if not (folder / "build.ninja").exists():
         run("cmake", "-G", "Ninja", "-S", source, "-B", folder, f"-DCASTILE_LIBBPF_ROOT={root or ''}")
-    run("ninja", "-C", folder, "castile-kernel")
+    run("ninja", "-C", folder, "castile-kernel", problem=Broken)
     if not (folder / "castile-isod").exists():
-        raise Missing(f"castile-isod cannot be built here; it takes: {PACKAGES}")
+        raise Missing("castile-isod cannot be built here (tools/packages-kernel.txt)")
     test = folder / "isotest"
     guest = here / "guest" / "isotest.cpp"
     if not test.exists() or test.stat().st_mtime < guest.stat().st_mtime:
-        run("g++", "-std=c++20", "-O2", "-Wall", "-static", "-pthread", guest, "-o", test)
+        run("g++", "-std=c++20", "-O2", "-Wall", "-static", "-pthread", guest, "-o", test, problem=Broken)
     return [folder / "castile-isod", folder / "castile-iso", test]
 
 
@@ -184,31 +194,68 @@ class Archive:
         return bytes(self.data)
 
 
-def benchmark(work, here, archive):
-    """Python and bench/jack_test3; returns programs and libraries that it needs."""
-    root, python = here.parent.parent, pathlib.Path("/usr/bin/python3").resolve()  # the system's, whose library is where it looks
-    library = pathlib.Path("/usr/lib") / python.name
-    if not shutil.which("jackd") or not library.exists():
-        raise Missing("no jackd or no Python of this system (jackd2, python3)")
-    binary = work / "jack_test3"
-    run("g++", "-std=c++20", "-O2", "-pthread", root / "bench" / "jack_test3.cpp", "-o", binary, "-ljack")
-    archive.file("castile/build/release/bench/jack_test3", binary.read_bytes())
-    for name in ("jack_test3", "jack_test3.cpp", "benchlib"):
-        path = root / "bench" / name
-        if path.is_dir():
-            archive.tree(path, f"castile/bench/{name}", ("__pycache__",))
-        else:
-            archive.file(f"castile/bench/{name}", path.read_bytes())
-    archive.tree(library, str(library)[1:], ("test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter", "pydoc_data", "distutils", "asyncio"))
-    archive.file("usr/bin/python3", python.read_bytes())
-    shared = set(libraries(python)) | set(libraries(binary))
+LEFT_OUT = ("test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter", "pydoc_data", "distutils", "turtledemo", "__pycache__")
+
+
+def python(root, archive, *programs):
+    """Python and programs of bench/; returns libraries that it needs."""
+    interpreter = pathlib.Path("/usr/bin/python3").resolve()  # the system's, whose library is where it looks
+    library = pathlib.Path("/usr/lib") / interpreter.name
+    if not library.exists():
+        raise Missing("no Python of this system (python3)")
+    archive.tree(root / "bench" / "benchlib", "castile/bench/benchlib", LEFT_OUT)
+    for name in programs:
+        archive.file(f"castile/bench/{name}", (root / "bench" / name).read_bytes())
+    archive.tree(library, str(library)[1:], LEFT_OUT)
+    archive.file("usr/bin/python3", interpreter.read_bytes())
+    shared = set(libraries(interpreter))
     for extension in library.glob("lib-dynload/*.so"):
         shared.update(libraries(extension))
     return shared
 
 
-def initrd(work, here, with_benchmark=False):
-    """busybox, what was built, what it is linked to, the batteries."""
+def jack(work, root, archive):
+    """bench/jack_test3; returns libraries that it needs."""
+    if not shutil.which("jackd"):
+        raise Missing("no jackd (jackd2)")
+    binary = work / "jack_test3"
+    run("g++", "-std=c++20", "-O2", "-pthread", root / "bench" / "jack_test3.cpp", "-o", binary, "-ljack", problem=Broken)
+    shared = python(root, archive, "jack_test3", "jack_test3.cpp")
+    archive.file("castile/build/release/bench/jack_test3", binary.read_bytes())  # newer than its source
+    return shared | set(libraries(binary))
+
+
+def engine(work, root, archive):
+    """The engine, bench/iso, an Icecast server and music; returns libraries that they need."""
+    binary, icecast, music = root / "build" / "release" / "castile", shutil.which("icecast2"), work / "music.mp3"
+    if not binary.exists():
+        raise Missing("no build/release/castile")
+    if not icecast:
+        raise Missing("no icecast2")
+    if not music.exists():
+        sys.path.insert(0, str(root / "bench"))
+        from benchlib.music import make_music
+        try:
+            make_music(music, seconds=40)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise Missing("no ffmpeg that makes music") from error
+    stripped = work / "castile"
+    run("strip", "-o", stripped, binary)
+    archive.file("castile/build/release/castile", stripped.read_bytes())
+    archive.tree(root / "stdlib", "castile/build/release/stdlib")
+    archive.file("castile/music.mp3", music.read_bytes(), 0o644)
+    archive.file("bin/icecast2", pathlib.Path(icecast).read_bytes())
+    archive.tree(pathlib.Path("/usr/share/icecast2"), "usr/share/icecast2")
+    # libav is loaded when it is first called, so the engine is not linked to it.
+    known = re.findall(r"^\s*lib(?:avutil|swresample|avcodec|avformat)\.so\.\d+ .*=> (\S+)$", run("/sbin/ldconfig", "-p"), re.M)
+    shared = python(root, archive, "iso", "ladder.liq") | set(known)
+    for program in (binary, icecast, *known):
+        shared.update(libraries(program))
+    return shared
+
+
+def initrd(work, here, part=None):
+    """busybox, what was built, what it is linked to, the batteries; and a part (jack, engine)."""
     programs = build(work, here)
     archive = Archive()
     for folder in ("proc", "sys", "dev", "etc", "run"):
@@ -218,7 +265,8 @@ def initrd(work, here, with_benchmark=False):
     archive.file("bin/busybox", pathlib.Path(shutil.which("busybox")).read_bytes())
     archive.file("etc/passwd", b"root:x:0:0::/:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n", 0o644)
     archive.file("etc/group", b"root:x:0:\nuser:x:1000:\n", 0o644)
-    shared = benchmark(work, here, archive) if with_benchmark else set()
+    archive.file("etc/hosts", b"127.0.0.1 localhost\n", 0o644)
+    shared = part(work, here.parent.parent, archive) if part else set()
     jackd = pathlib.Path("/usr/bin/jackd")
     if jackd.exists():
         programs = [*programs, jackd]
@@ -229,11 +277,13 @@ def initrd(work, here, with_benchmark=False):
     for program in programs:
         archive.file(f"bin/{program.name}", program.read_bytes())
         shared.update(libraries(program))
-    for library in sorted(shared):
-        archive.file(library[1:], pathlib.Path(library).resolve().read_bytes())
+    # All in one folder, where the loader looks without being told.
+    for name, path in sorted({pathlib.Path(library).name: library for library in shared}.items()):
+        archive.file(path[1:] if name.startswith("ld-") else f"lib/{name}", pathlib.Path(path).resolve().read_bytes())
     archive.file("init", (here / "guest" / "init.sh").read_bytes())
     for script in sorted((here / "guest").glob("*.sh")):
         archive.file(f"batteries/{script.name}", script.read_bytes())
-    path = work / ("bench.gz" if with_benchmark else "initrd.gz")
-    path.write_bytes(gzip.compress(archive.finish(), 1, mtime=0))
+    # What is large is not packed: to unpack it would take the test machine longer.
+    path = work / (f"{part.__name__}.cpio" if part else "initrd.gz")
+    path.write_bytes(archive.finish() if part else gzip.compress(archive.finish(), 1, mtime=0))
     return path

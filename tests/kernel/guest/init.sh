@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # The first process of the test machine: mounts, helpers, the battery named on the kernel's command line, power off.
-export PATH=/bin
+export PATH=/bin:/usr/bin
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -13,6 +13,8 @@ HZ=100
 
 # say KEY VALUE...: one line of results
 say() { echo "R $*"; }
+# user COMMAND: without any privilege
+user() { su -s /bin/sh user -c "$*" 2>&1; }
 state() { cat /sys/kernel/sched_ext/state 2>/dev/null; }
 
 # isod [OPTIONS]: starts the scheduler and waits until it is attached

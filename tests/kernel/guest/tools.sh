@@ -1,6 +1,4 @@
 # The launcher and the daemon as users meet them.
-user() { isotest_as "$@"; }
-isotest_as() { su -s /bin/sh user -c "$*" 2>&1; }
 line() { say line "$1: $(tail -n 1)"; }
 
 # Without the scheduler.
