@@ -277,10 +277,10 @@ TEST(Workers, AHandlerThatHangsWithNothingDueDoesNotHoldTheOthers) {
 // What wakes the worker that waits for sockets may be taken by another that is awake: then that one must not keep it for itself.
 TEST(Workers, ATaskThatHangsRightAfterTheStartDoesNotHoldTheOthers) {
     for (int round = 0; round < 100; ++round) {
-        Scheduler scheduler({.workers = 2});
-        scheduler.start();
         Gate hanging, served;
         std::atomic<bool> release = false;
+        Scheduler scheduler({.workers = 2});   // ends first: its tasks may still be at the gates
+        scheduler.start();
         auto bad = std::make_shared<Task>("bad", [&](Instant) {
             hanging.open();
             while (!release) std::this_thread::sleep_for(100us);
