@@ -1,6 +1,6 @@
 // The clients of bench/jack_test3.
 //   jack_test3 client SERVER NAME PORTS CLASS     mixes its inputs to each of its outputs until its standard input ends
-//   jack_test3 meter SERVER CLASS SECONDS         measures the cycles of the server, from a line on its standard input on; prints JSON
+//   jack_test3 meter SERVER CLASS SECONDS         measures the cycles of the server; prints one line of JSON
 //   jack_test3 wait SERVER                        until the server answers, ten seconds at most
 //   jack_test3 set THREAD CLASS                   puts a thread of another process into a class
 #include <jack/jack.h>
@@ -145,7 +145,6 @@ int run_meter(const char* server, double seconds) {
     std::this_thread::sleep_for(1s);
     std::printf("%s\n", refused.empty() ? "ready" : refused.c_str());
     std::fflush(stdout);
-    if (std::getchar() == EOF) return 1;
     meter.measuring = true;
     double load = 0;
     long looks = 0;
