@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -94,9 +95,11 @@ int AudioInput::open_codec() noexcept {
 }
 
 void AudioInput::park() noexcept {
-    std::size_t bytes = 0;
-    for (const PacketPtr& packet : kept_) bytes += static_cast<std::size_t>(packet->size);
-    if (draining_ || kept_.empty() || kept_.size() > kept_at_most || bytes > kept_bytes_at_most) {
+    const auto bytes = [this] {
+        return std::accumulate(kept_.begin(), kept_.end(), std::size_t{},
+                               [](std::size_t sum, const PacketPtr& packet) { return sum + static_cast<std::size_t>(packet->size); });
+    };
+    if (draining_ || kept_.empty() || kept_.size() > kept_at_most || bytes() > kept_bytes_at_most) {
         kept_.clear();
         return;
     }
@@ -133,7 +136,7 @@ bool AudioInput::read_packet() noexcept {
     }
     if (keeping_ && kept_.size() <= kept_at_most) {
         kept_.push_back(make_packet());
-        if (av_packet_ref(kept_.back().get(), packet_.get()) < 0) kept_.resize(kept_at_most + 1);   // out of memory: nothing is kept
+        if (av_packet_ref(kept_.back().get(), packet_.get()) < 0) kept_.resize(kept_at_most + 1);   // out of memory: too many, so none
     }
     return true;
 }
