@@ -14,8 +14,6 @@ namespace {
 
 constexpr int lines_at_once = 4;
 
-double seconds(Duration d) noexcept { return std::chrono::duration<double>(d).count(); }
-
 struct Catchups {
     std::mutex catchups_mutex;
     Instant window{};

@@ -134,6 +134,8 @@ private:
     bool wake_ = false, done_ = false;
 };
 
+inline double seconds(Duration d) noexcept { return std::chrono::duration<double>(d).count(); }
+
 /// Is this thread inside that clock's tick or its functions?
 bool inside_clock(const Clock::Impl& clock) noexcept;
 void catchup_message(Scheduler& scheduler, const Logger& log, Duration late, Duration delay) noexcept;   ///< Of many clocks at once only some are told one by one.

@@ -34,7 +34,6 @@ constexpr int slices_at_most = 5;            // in one run, when nobody else is 
 Duration duration(double seconds) noexcept {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0., 1e8)));
 }
-double seconds(Duration d) noexcept { return std::chrono::duration<double>(d).count(); }
 double seconds(const std::atomic<std::int64_t>& nanoseconds) noexcept { return 1e-9 * static_cast<double>(nanoseconds.load(std::memory_order_relaxed)); }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace castile {
 
 namespace {
 
-constexpr Duration paused_from = std::chrono::seconds(1);   // later than that: the whole process did not run
+constexpr Duration pause_time = std::chrono::seconds(1);   // later than that: the whole process did not run
 
 /// What this thread used of a processor: a tick that waits for a device is not busy.
 Duration used_by_this_thread() noexcept {
@@ -38,7 +38,7 @@ void ClockTask::loop() noexcept {
     Instant next = Instant::max();
     for (;;) {
         const Instant now = scheduler_.time().now();
-        if (next != Instant::max() && now - next >= paused_from) {
+        if (next != Instant::max() && now - next >= pause_time) {
             scheduler_.note_pause(now - next);
             process_paused(now - next);
         }
